@@ -27,7 +27,9 @@ KEPT = ROOT / "benchmarks" / "results.json"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     sizes = parser.add_mutually_exclusive_group()
     sizes.add_argument("--quick", action="store_const", const="quick", dest="size", default="sizes")
     sizes.add_argument("--full", action="store_const", const="full", dest="size")
@@ -40,11 +42,20 @@ def main() -> int:
     kept = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
     for name in asked.only.split(","):
         print(f"{name} …", file=sys.stderr, flush=True)
-        result = run(name, BENCHMARKS[name], size=asked.size, data=asked.data and asked.data.resolve())
-        print("\n".join(f"  {line}" for line in (result["lines"] or [result["problem"]])), file=sys.stderr, flush=True)
+        result = run(
+            name, BENCHMARKS[name], size=asked.size, data=asked.data and asked.data.resolve()
+        )
+        print(
+            "\n".join(f"  {line}" for line in (result["lines"] or [result["problem"]])),
+            file=sys.stderr,
+            flush=True,
+        )
         kept[name] = result
         KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        write_results(ROOT / "benchmarks" / "RESULTS.md", {each: kept[each] for each in BENCHMARKS if each in kept})
+        write_results(
+            ROOT / "benchmarks" / "RESULTS.md",
+            {each: kept[each] for each in BENCHMARKS if each in kept},
+        )
     return 1 if any(kept[name]["state"] == "failed" for name in asked.only.split(",")) else 0
 
 
@@ -53,10 +64,18 @@ def run(name: str, benchmark: Benchmark, *, size: str, data: Path | None) -> Res
     words = list(getattr(benchmark, size))
     minutes = benchmark.full_minutes if size == "full" else benchmark.minutes
     command = ["python", "-m", f"benchmarks.{name}", *words]
-    about = {"command": " ".join(command), "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "machine": machine()}
+    about = {
+        "command": " ".join(command),
+        "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": machine(),
+    }
     if benchmark.needs_data and data is None:
         return Result(
-            **about, state="left out", problem="it needs --data DIR with public collections", lines=[], seconds=0.0
+            **about,
+            state="left out",
+            problem="it needs --data DIR with public collections",
+            lines=[],
+            seconds=0.0,
         )
     if benchmark.needs_data:
         words += ["--data", str(data)]
@@ -72,10 +91,18 @@ def run(name: str, benchmark: Benchmark, *, size: str, data: Path | None) -> Res
         return Result(**about, state="failed", problem=late, lines=[], seconds=minutes * 60.0)
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     problem = (
-        "" if done.returncode == 0 else (done.stderr.strip().splitlines() or lines or [f"code {done.returncode}"])[-1]
+        ""
+        if done.returncode == 0
+        else (done.stderr.strip().splitlines() or lines or [f"code {done.returncode}"])[-1]
     )
     state = "done" if done.returncode == 0 else "failed"
-    return Result(**about, state=state, problem=problem, lines=lines, seconds=round(time.monotonic() - began, 1))
+    return Result(
+        **about,
+        state=state,
+        problem=problem,
+        lines=lines,
+        seconds=round(time.monotonic() - began, 1),
+    )
 
 
 if __name__ == "__main__":

@@ -54,7 +54,9 @@ class Counting:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, default in (("pages", 2000), ("words", 400), ("queries", 100), ("every", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
@@ -67,7 +69,9 @@ def measured(suite: Path, asked: argparse.Namespace) -> int:
     made: dict[str, Counting] = {}
     module.load_embedder = lambda model, **_: made.setdefault(model, Counting(model, asked.every))  # type: ignore[assignment]
     prepared = module.prepare(load_suite(suite))
-    chunks = {index.chunking: tuple(chunk.text for chunk in index.chunks) for index in prepared.setups}
+    chunks = {
+        index.chunking: tuple(chunk.text for chunk in index.chunks) for index in prepared.setups
+    }
     needed = sum(
         len(texts) for texts in set(chunks.values())
     )  # the same chunks of two sizes are one index in the cache
@@ -76,12 +80,21 @@ def measured(suite: Path, asked: argparse.Namespace) -> int:
     seconds = sum(one.seconds for one in made.values())
     what = f"{len(sweep.setups)} indexes x 11 alphas x 6 K, {len(sweep.places)} settings"
     print(f"{asked.pages} pages, {asked.queries} queries, {what}")
-    print(f"embedded {embedded} texts per model; {needed} different chunks in {len(chunks)} chunkings")
+    print(
+        f"embedded {embedded} texts per model; {needed} different chunks in {len(chunks)} chunkings"
+    )
     scaled = f" (every {asked.every}th text, scaled)" if asked.every > 1 else ""
     print(f"embedding                 {seconds:8.2f} s of processor time{scaled}")
-    print(f"search                    {sweep.seconds['search']:8.2f} s (with the questions' embedding)")
-    print(f"fusing and measuring      {sweep.seconds['fuse_and_measure']:8.2f} s (target below embedding)")
-    fine = all(count == needed for count in embedded.values()) and sweep.seconds["fuse_and_measure"] < seconds
+    print(
+        f"search                    {sweep.seconds['search']:8.2f} s (with the questions' embedding)"
+    )
+    print(
+        f"fusing and measuring      {sweep.seconds['fuse_and_measure']:8.2f} s (target below embedding)"
+    )
+    fine = (
+        all(count == needed for count in embedded.values())
+        and sweep.seconds["fuse_and_measure"] < seconds
+    )
     return 0 if fine else 1
 
 
@@ -93,7 +106,11 @@ def made_suite(folder: Path, asked: argparse.Namespace) -> Path:
     (folder / "book.txt").write_text("\f".join(texts))
     picked = random.integers(0, asked.pages, asked.queries).tolist()
     rows = [
-        {"id": str(n), "question": " ".join(random.choice(texts[page].split(), 6)), "relevant": [str(page + 1)]}
+        {
+            "id": str(n),
+            "question": " ".join(random.choice(texts[page].split(), 6)),
+            "relevant": [str(page + 1)],
+        }
         for n, page in enumerate(picked)
     ]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -26,11 +26,17 @@ from benchmarks.scale import PROGRAM, SUITE, figures, make_log
 METRICS = '["exact_match", "keyword_recall", "token_f1", "rouge_l", "contains", "number_in_range"]'
 RAY = Path(sys.executable).with_name("ray")
 # Every node and the command need the same token; one of our own, so that none in the user's home is touched.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--port", type=int, default=6399)
     asked = parser.parse_args()
@@ -45,7 +51,9 @@ def main() -> int:
             nodes.append(node(home, "--address", address, "--node-ip-address", "127.0.0.2"))
             wait_until(lambda: nodes_alive(address) == 2, 240)
             run = start(home, "cluster", "--engine", "ray", "--address", address)
-            wait_until(lambda: parts(home) >= asked.cases // 2_048 // 3 or run.poll() is not None, 900)
+            wait_until(
+                lambda: parts(home) >= asked.cases // 2_048 // 3 or run.poll() is not None, 900
+            )
             before = parts(home)
             kill(nodes.pop())
             cluster, said = finish(run, home / "cluster")
@@ -53,23 +61,42 @@ def main() -> int:
             for each in nodes:
                 kill(each)
     same = cluster == local
-    print(f"{asked.cases:,} cases on two nodes, one killed after {before} of {-(-asked.cases // 2_048)} chunks")
-    print(f"lost workers: {said.count('a worker died')}; summary {'the same to the last digit' if same else 'DIFFERS'}")
+    print(
+        f"{asked.cases:,} cases on two nodes, one killed after {before} of {-(-asked.cases // 2_048)} chunks"
+    )
+    print(
+        f"lost workers: {said.count('a worker died')}; summary {'the same to the last digit' if same else 'DIFFERS'}"
+    )
     return 0 if same else 1
 
 
 def node(home: Path, *options: str) -> subprocess.Popen[bytes]:
     """A node of one processor, in a process group of its own: killing the group is the loss of the machine."""
-    fixed = ("--num-cpus", "1", "--object-store-memory", "100000000", "--block", "--disable-usage-stats")
-    head = ("--include-dashboard", "false", "--temp-dir", f"/tmp/ray-{os.getpid()}") if "--head" in options else ()
+    fixed = (
+        "--num-cpus",
+        "1",
+        "--object-store-memory",
+        "100000000",
+        "--block",
+        "--disable-usage-stats",
+    )
+    head = (
+        ("--include-dashboard", "false", "--temp-dir", f"/tmp/ray-{os.getpid()}")
+        if "--head" in options
+        else ()
+    )
     log = (home / f"node{len(list(home.glob('node*')))}.log").open("wb")
     command = [str(RAY), "start", *options, *fixed, *head]
-    return subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **QUIET}, start_new_session=True)
+    return subprocess.Popen(
+        command, stdout=log, stderr=log, env={**os.environ, **QUIET}, start_new_session=True
+    )
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """All processes of a node: those of its session."""
-    found = subprocess.run(["ps", "-s", str(process.pid), "-o", "pid="], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["ps", "-s", str(process.pid), "-o", "pid="], capture_output=True, text=True, check=False
+    )
     for pid in found.stdout.split():
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
@@ -78,9 +105,21 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def start(home: Path, out: str, *more: str) -> subprocess.Popen[str]:
     (home / f"{out}.toml").write_text(SUITE.format(log="log.jsonl", metrics=METRICS, out=out))
-    command = [sys.executable, "-c", PROGRAM, "run", str(home / f"{out}.toml"), "--no-charts", *more]
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        "run",
+        str(home / f"{out}.toml"),
+        "--no-charts",
+        *more,
+    ]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **QUIET}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **QUIET},
     )
 
 
@@ -105,7 +144,11 @@ def connects(port: int) -> bool:
 def nodes_alive(address: str) -> int:
     code = f"import ray; ray.init('{address}', logging_level='ERROR'); print(sum(n['Alive'] for n in ray.nodes()))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **QUIET}, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **QUIET},
+        check=False,
     )
     return int(done.stdout.split()[-1]) if done.returncode == 0 and done.stdout.strip() else 0
 

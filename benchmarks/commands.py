@@ -42,10 +42,17 @@ def main() -> None:
     nothing = min(processor_seconds([sys.executable, "-c", "pass"])[0] for _ in range(rounds))
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        small = min(processor_seconds(run_of(home, SMALL), env=environment(home))[0] for _ in range(rounds))
-        print(f"a run of {SMALL} recorded cases, all reports: {small:.2f} s of processor time (budget 0.6)")
+        small = min(
+            processor_seconds(run_of(home, SMALL), env=environment(home))[0] for _ in range(rounds)
+        )
+        print(
+            f"a run of {SMALL} recorded cases, all reports: {small:.2f} s of processor time (budget 0.6)"
+        )
         print(f"that is {small / nothing:.0f} times `python -c pass`")
-        demo = min(processor_seconds([*ANSWERKEY, "demo"], cwd=home, env=environment(home))[0] for _ in range(1))
+        demo = min(
+            processor_seconds([*ANSWERKEY, "demo"], cwd=home, env=environment(home))[0]
+            for _ in range(1)
+        )
         print(f"the demo: {demo:.1f} s of processor time (budget 12)")
         seconds = min(judged(home) for _ in range(rounds))
     ideal = JUDGED * LATENCY / AT_ONCE
@@ -55,10 +62,18 @@ def main() -> None:
     print(f"the ideal is {ideal:.2f} s, so {seconds - ideal:+.2f} s (budget +0.90)")
 
 
-def run_of(home: Path, count: int, metrics: str = "", more: str = 'embedding = "none"') -> list[object]:
+def run_of(
+    home: Path, count: int, metrics: str = "", more: str = 'embedding = "none"'
+) -> list[object]:
     """The command that runs so many recorded cases."""
     rows = [
-        {"id": f"c{n}", "question": f"{QUESTION} ({n})", "expected": EXPECTED, "answer": text, "contexts": [EXPECTED]}
+        {
+            "id": f"c{n}",
+            "question": f"{QUESTION} ({n})",
+            "expected": EXPECTED,
+            "answer": text,
+            "contexts": [EXPECTED],
+        }
         for n, text in enumerate(answers(count))
     ]
     (home / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -73,13 +88,19 @@ def environment(home: Path) -> dict[str, str]:
 def judged(home: Path) -> float:
     """Seconds on the clock of the judged run; the judge remembers nothing."""
     ours, mine = multiprocessing.Pipe()
-    endpoint = multiprocessing.get_context("spawn").Process(target=serve, args=(mine, LATENCY), daemon=True)
+    endpoint = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(mine, LATENCY), daemon=True
+    )
     endpoint.start()
     judge = f'[judge]\nbase_url = "http://127.0.0.1:{ours.recv()}/v1"\nmodel = "fake"\nconcurrency = {AT_ONCE}\ncache = false'
     command = run_of(home, JUDGED, '"judge.relevance"', f'embedding = "none"\n{judge}')
     began = time.perf_counter()
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, env=environment(home), check=False
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        env=environment(home),
+        check=False,
     )
     seconds = time.perf_counter() - began
     endpoint.terminate()

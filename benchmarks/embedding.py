@@ -42,14 +42,18 @@ def texts(count: int, seed: int) -> list[str]:
     """Short questions and long passages, mixed, as a data set holds them; none twice."""
     chance = random.Random(seed)
     return [
-        f"{n} " + " ".join(chance.choices(VOCABULARY, k=chance.choice([6, 9, 14, 25, 60, 110]))) for n in range(count)
+        f"{n} " + " ".join(chance.choices(VOCABULARY, k=chance.choice([6, 9, 14, 25, 60, 110])))
+        for n in range(count)
     ]
 
 
 def pairs(count: int, distinct: bool) -> list[Pair]:
     """Cases with 5 contexts each: every one another, or drawn from half as many, as retrieval finds the same ones again."""
     chance = random.Random(5)
-    chunks = [" ".join(chance.choices(VOCABULARY, k=60)) for _ in range(count * 5 if distinct else count * 5 // 2)]
+    chunks = [
+        " ".join(chance.choices(VOCABULARY, k=60))
+        for _ in range(count * 5 if distinct else count * 5 // 2)
+    ]
     shown = iter(chunks)
 
     def words(n: int) -> str:
@@ -60,7 +64,10 @@ def pairs(count: int, distinct: bool) -> list[Pair]:
             Case(str(n), f"{words(9)} {n}?", expected=(words(20),)),
             Response(
                 f"{words(12)}. {words(10)}.",
-                tuple(Passage(text) for text in (islice(shown, 5) if distinct else chance.sample(chunks, 5))),
+                tuple(
+                    Passage(text)
+                    for text in (islice(shown, 5) if distinct else chance.sample(chunks, 5))
+                ),
             ),
         )
         for n in range(count)
@@ -77,7 +84,11 @@ class Peer:
             prepare(python)
         environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
         self.process = subprocess.Popen(
-            [python, PEER, model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [python, PEER, model],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     def seconds(self, what: str, given: object) -> float:
@@ -122,9 +133,13 @@ def compare_embedding(peer: Peer, count: int) -> None:
         taken["fp32"].append(processor_time(lambda: full.embed(said)))
         taken["int8"].append(processor_time(lambda: small.embed(said)))
     torch, fp32, int8 = (min(taken[name]) for name in ("torch", "fp32", "int8"))
-    print(f"{count} texts: sentence-transformers {torch:.2f} s, answerkey fp32 {fp32:.2f} s, int8 {int8:.2f} s")
+    print(
+        f"{count} texts: sentence-transformers {torch:.2f} s, answerkey fp32 {fp32:.2f} s, int8 {int8:.2f} s"
+    )
     print(f"  fp32 is {torch / fp32:.2f} times as fast as sentence-transformers")
-    print(f"  int8 is {fp32 / int8:.2f} times as fast as fp32, {torch / int8:.2f} times as sentence-transformers")
+    print(
+        f"  int8 is {fp32 / int8:.2f} times as fast as fp32, {torch / int8:.2f} times as sentence-transformers"
+    )
 
 
 def compare_scoring(peer: Peer, count: int, distinct: bool) -> None:
@@ -167,7 +182,9 @@ def _plain(pair: Pair) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--texts", type=int, default=300)
     parser.add_argument("--cases", type=int, default=500)
     options = parser.parse_args()

@@ -18,7 +18,9 @@ model = SentenceTransformer(sys.argv[1], device="cpu")
 def evaluate(question: str, answer: str, reference: str, contexts: list[str]) -> dict[str, float]:
     """One case at a time, every metric embedding what it needs."""
     return {
-        "context_relevance": float(util.cos_sim(model.encode(question), model.encode(contexts)).mean()),
+        "context_relevance": float(
+            util.cos_sim(model.encode(question), model.encode(contexts)).mean()
+        ),
         "context_sufficiency": float(
             (util.cos_sim(model.encode(question), model.encode(contexts)) >= 0.5).float().mean()
         ),
@@ -30,7 +32,11 @@ def evaluate(question: str, answer: str, reference: str, contexts: list[str]) ->
 
 def unsupported(answer: str, contexts: list[str]) -> float:
     sentences = [part.strip() for part in re.split(r"[.!?]", answer) if part.strip()]
-    loose = [s for s in sentences if float(util.cos_sim(model.encode(s), model.encode(contexts)).max()) < 0.4]
+    loose = [
+        s
+        for s in sentences
+        if float(util.cos_sim(model.encode(s), model.encode(contexts)).max()) < 0.4
+    ]
     return len(loose) / len(sentences) if sentences else 0.0
 
 

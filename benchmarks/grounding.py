@@ -24,7 +24,13 @@ from answerkey.types import Case, Pair, Passage, Response
 
 WORDS_IN_PASSAGE, WORDS_IN_SENTENCE = 180, 18
 EXPECTED = ("fact_recall", "fact_precision", "fact_f1", "fact_contradictions")
-FACTS = ("context_fact_recall", "context_utilisation", "hallucination", "self_knowledge", "noise_sensitivity")
+FACTS = (
+    "context_fact_recall",
+    "context_utilisation",
+    "hallucination",
+    "self_knowledge",
+    "noise_sensitivity",
+)
 
 
 def make_pairs(count: int, seed: int = 5) -> list[Pair]:
@@ -33,9 +39,15 @@ def make_pairs(count: int, seed: int = 5) -> list[Pair]:
     words = [word for word in rarity() if word.isalpha() and len(word) > 1]
     pairs: list[Pair] = []
     for n in range(count):
-        passages = [[_sentence(rng, words) for _ in range(WORDS_IN_PASSAGE // WORDS_IN_SENTENCE)] for _ in range(5)]
+        passages = [
+            [_sentence(rng, words) for _ in range(WORDS_IN_PASSAGE // WORDS_IN_SENTENCE)]
+            for _ in range(5)
+        ]
         copied, *near = (rng.choice(passage) for passage in rng.sample(passages, 3))
-        changed = [[word if rng.random() > 0.25 else rng.choice(words) for word in sentence] for sentence in near]
+        changed = [
+            [word if rng.random() > 0.25 else rng.choice(words) for word in sentence]
+            for sentence in near
+        ]
         answer = _text([copied, *changed, _sentence(rng, words)])
         given = tuple(Passage(_text(passage)) for passage in passages)
         expected = _text([copied, rng.choice(passages[4]), *changed[:1], _sentence(rng, words)])
@@ -53,7 +65,9 @@ def _text(sentences: list[list[str]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--answers", type=int, default=1000)
     parser.add_argument("--embedded", type=int, default=200)
     asked = parser.parse_args()
@@ -62,12 +76,25 @@ def main() -> None:
     pairs = make_pairs(count)
     _forget()
     groundedness(pairs[:16])  # warm
-    texts = [text for _, response in pairs[:sample] for text in (response.answer or "", *response.contexts)]
+    texts = [
+        text
+        for _, response in pairs[:sample]
+        for text in (response.answer or "", *response.contexts)
+    ]
     plain = _seconds(lambda: embed.inner.embed(texts)) * count / sample
-    print(f"embedding {len(texts) * count // sample:,} texts in fp32: {plain:.1f} s ({len(texts):,} timed)", flush=True)
+    print(
+        f"embedding {len(texts) * count // sample:,} texts in fp32: {plain:.1f} s ({len(texts):,} timed)",
+        flush=True,
+    )
     metrics: dict[str, tuple[float, Callable[[list[Pair]], object]]] = {
         "groundedness": (0.5, groundedness),
-        "facts": (1.5, lambda some: (fact_metrics(some, names=EXPECTED), passage_fact_metrics(some, names=FACTS))),
+        "facts": (
+            1.5,
+            lambda some: (
+                fact_metrics(some, names=EXPECTED),
+                passage_fact_metrics(some, names=FACTS),
+            ),
+        ),
     }
     for name, (budget, measure) in metrics.items():
         _forget()

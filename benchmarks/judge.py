@@ -56,7 +56,9 @@ def main() -> None:
     parser.add_argument("--real", type=int, default=0, metavar="CASES")
     asked = parser.parse_args()
     ours, mine = multiprocessing.Pipe()
-    endpoint = multiprocessing.get_context("spawn").Process(target=serve, args=(mine, asked.latency), daemon=True)
+    endpoint = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(mine, asked.latency), daemon=True
+    )
     endpoint.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
     tools = dict.fromkeys([*OURS, BARE], Path(sys.executable))
@@ -82,7 +84,11 @@ def compare(tools: dict[str, Path], url: str, asked: argparse.Namespace) -> None
 def measure(python: Path, name: str, url: str, asked: argparse.Namespace) -> tuple[float, float]:
     """Seconds in all, and milliseconds of processor time a case."""
     command = [python, HERE / "judge_tools.py", name, url, asked.cases, asked.concurrency]
-    quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_DISABLE_DOTENV": "1", "ERROR_REPORTING": "NO"}
+    quiet = {
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+        "DEEPEVAL_DISABLE_DOTENV": "1",
+        "ERROR_REPORTING": "NO",
+    }
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [str(part) for part in command],
@@ -99,7 +105,9 @@ def measure(python: Path, name: str, url: str, asked: argparse.Namespace) -> tup
     return told["seconds"], told["processor"] / asked.cases * 1000
 
 
-def report(best: dict[str, tuple[float, float]], tools: dict[str, Path], asked: argparse.Namespace) -> None:
+def report(
+    best: dict[str, tuple[float, float]], tools: dict[str, Path], asked: argparse.Namespace
+) -> None:
     ideal = asked.cases * asked.latency / asked.concurrency
     print(
         f"{asked.cases} cases, {asked.concurrency} at once, {asked.latency * 1000:g} ms a call; ideal {ideal:.2f} s; "
@@ -107,7 +115,9 @@ def report(best: dict[str, tuple[float, float]], tools: dict[str, Path], asked: 
     )
     own = max(best[name][1] for name in OURS if name in best)
     for name, (seconds, processor) in best.items():
-        label = name if name == BARE else f"{name} {version_of(tools[name], name.partition(',')[0])}"
+        label = (
+            name if name == BARE else f"{name} {version_of(tools[name], name.partition(',')[0])}"
+        )
         beside = "" if name in OURS or name == BARE else f", {processor / own:.1f} times ours"
         print(
             f"{label:<36} {seconds:6.2f} s, {seconds / ideal:.3f} times the ideal; {processor:6.2f} ms per case{beside}"
@@ -127,13 +137,17 @@ def report_real(cases: int, slots: int) -> None:
     per_turn = min(2 * slots, cases)
     ours, own, bare, calls, done = 0.0, 0.0, 0.0, 0, 0
     with server, recording(server.base_url) as (url, bodies):
-        settings = server.settings(base_url=url, url=url, max_tokens=160, timeout=600, concurrency=slots)
+        settings = server.settings(
+            base_url=url, url=url, max_tokens=160, timeout=600, concurrency=slots
+        )
         run = answerkey(**{**REAL, **settings})
         run(answers(slots))  # not timed: every slot reads the beginning of the prompt
         for turn in range(1, cases // per_turn + 1):
             bodies.clear()
             began = time.perf_counter()
-            done += run([text.replace("see page ", f"see page {turn}") for text in answers(per_turn)])
+            done += run(
+                [text.replace("see page ", f"see page {turn}") for text in answers(per_turn)]
+            )
             ours += time.perf_counter() - began
             # With another page number, so that no prompt as a whole is known to the server.
             again = [body.replace(b"see page ", b"see page %d" % (turn + 50)) for body, _ in bodies]
@@ -141,7 +155,9 @@ def report_real(cases: int, slots: int) -> None:
             own += sum(seconds for _, seconds in bodies) / slots
             with ThreadPoolExecutor(slots) as pool:
                 began = time.perf_counter()
-                list(pool.map(lambda body: post(f"{server.base_url}/chat/completions", body), again))
+                list(
+                    pool.map(lambda body: post(f"{server.base_url}/chat/completions", body), again)
+                )
                 bare += time.perf_counter() - began
     print(
         f"llama.cpp, mixed kinds: {done} of {cases // per_turn * per_turn} cases have a verdict or a stated error after "
@@ -210,7 +226,12 @@ def serve(told: Connection, latency: float) -> None:
 
 def completion(asked: dict[str, Any]) -> bytes:
     verdict: dict[str, object] = {"reason": "It says so.", "score": 0.75}
-    if schema := asked.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {}):
+    if (
+        schema := asked.get("response_format", {})
+        .get("json_schema", {})
+        .get("schema", {})
+        .get("properties", {})
+    ):
         each = {"reason": "It says so.", "quote": "You have 30 days", "met": True, "score": 4}
         verdict |= {name: each for name in schema if name.startswith("c")}
     message: dict[str, object] = {"role": "assistant", "content": json.dumps(verdict)}
@@ -223,7 +244,14 @@ def completion(asked: dict[str, Any]) -> bytes:
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if tools else "stop"}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return json.dumps(
-        {"id": "1", "object": "chat.completion", "created": 1, "model": "fake", "choices": [choice], "usage": usage}
+        {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "fake",
+            "choices": [choice],
+            "usage": usage,
+        }
     ).encode()
 
 

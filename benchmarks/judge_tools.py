@@ -15,7 +15,9 @@ def answers(count):
     return [f"You have 30 days, see page {n}." for n in range(count)]
 
 
-def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), errors_count=False, **settings):
+def answerkey(
+    url, concurrency, names=("judge.relevance",), of_cases=(), errors_count=False, **settings
+):
     """One call per case, whatever the metrics: `of_cases` are the criteria that each case has of its own."""
     from answerkey.coerce.requirements import as_requirements
     from answerkey.coerce.values import LIVE
@@ -33,9 +35,14 @@ def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), errors_
         pairs = []
         for n, text in enumerate(texts):
             own = (*(Requirement(f"{each} Case {n}.") for each in of_cases), *checks)
-            pairs.append((Case(f"c{n}", QUESTION, expected=(EXPECTED,), requirements=own), Response(text)))
+            pairs.append(
+                (Case(f"c{n}", QUESTION, expected=(EXPECTED,), requirements=own), Response(text))
+            )
         table = plan.score(pairs)
-        return sum(all(s.value is not None or (errors_count and s.error) for s in row.values()) for row in table)
+        return sum(
+            all(s.value is not None or (errors_count and s.error) for s in row.values())
+            for row in table
+        )
 
     return run
 
@@ -65,8 +72,12 @@ def bare_loop(url, concurrency):
     import asyncio
 
     host, _, port = url.split("/")[2].partition(":")
-    body = json.dumps({"messages": [{"role": "user", "content": f"{QUESTION} {RUBRIC} " * 15}]}).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+    body = json.dumps(
+        {"messages": [{"role": "user", "content": f"{QUESTION} {RUBRIC} " * 15}]}
+    ).encode()
+    head = (
+        f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
 
     async def ask_all(todo):
         async def worker():
@@ -75,7 +86,9 @@ def bare_loop(url, concurrency):
             for _ in todo:
                 writer.write(head.encode() + body)
                 fields = (await reader.readuntil(b"\r\n\r\n")).lower()
-                await reader.readexactly(int(fields.partition(b"content-length:")[2].split(b"\r\n")[0]))
+                await reader.readexactly(
+                    int(fields.partition(b"content-length:")[2].split(b"\r\n")[0])
+                )
                 done += 1
             writer.close()
             return done
@@ -98,7 +111,8 @@ def autoevals(url, concurrency):
 
     def run(texts):
         return sum(
-            r.score is not None for r in pool.map(lambda text: judge.eval(output=text, expected=EXPECTED), texts)
+            r.score is not None
+            for r in pool.map(lambda text: judge.eval(output=text, expected=EXPECTED), texts)
         )
 
     return run
@@ -121,7 +135,10 @@ def pydantic_evals(url, concurrency):
     )
 
     def run(texts):
-        cases = [Case(name=f"c{n}", inputs=text, expected_output=EXPECTED) for n, text in enumerate(texts)]
+        cases = [
+            Case(name=f"c{n}", inputs=text, expected_output=EXPECTED)
+            for n, text in enumerate(texts)
+        ]
         data = Dataset(name="judge", cases=cases, evaluators=[judge])
         report = data.evaluate_sync(lambda text: text, max_concurrency=concurrency, progress=False)
         return sum("score" in case.scores for case in report.cases)
@@ -136,12 +153,19 @@ def deepeval(url, concurrency):
     from deepeval.models import LocalModel
     from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-    shown = [SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT, SingleTurnParams.EXPECTED_OUTPUT]
+    shown = [
+        SingleTurnParams.INPUT,
+        SingleTurnParams.ACTUAL_OUTPUT,
+        SingleTurnParams.EXPECTED_OUTPUT,
+    ]
     model = LocalModel("fake", api_key="none", base_url=url)
     judge = GEval(name="fact", evaluation_steps=[RUBRIC], evaluation_params=shown, model=model)
 
     def run(texts):
-        cases = [LLMTestCase(input=QUESTION, actual_output=text, expected_output=EXPECTED) for text in texts]
+        cases = [
+            LLMTestCase(input=QUESTION, actual_output=text, expected_output=EXPECTED)
+            for text in texts
+        ]
         done = evaluate(
             cases,
             [judge],
@@ -156,8 +180,15 @@ def deepeval(url, concurrency):
 
 def main():
     name, url, count, concurrency = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    made = {"autoevals": autoevals, "pydantic-evals": pydantic_evals, "deepeval": deepeval, BARE: bare_loop}
-    run = answerkey(url, concurrency, **OURS[name]) if name in OURS else made[name](url, concurrency)
+    made = {
+        "autoevals": autoevals,
+        "pydantic-evals": pydantic_evals,
+        "deepeval": deepeval,
+        BARE: bare_loop,
+    }
+    run = (
+        answerkey(url, concurrency, **OURS[name]) if name in OURS else made[name](url, concurrency)
+    )
     run(["One to begin with."])
     began, used = time.perf_counter(), time.process_time()
     judged = run(answers(count))

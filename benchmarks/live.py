@@ -45,25 +45,36 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.05)
     asked = parser.parse_args()
     ours, mine = multiprocessing.Pipe()
-    bot = multiprocessing.get_context("spawn").Process(target=serve, args=(mine, asked.latency), daemon=True)
+    bot = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(mine, asked.latency), daemon=True
+    )
     bot.start()
     url = f"http://127.0.0.1:{ours.recv()}/"
     ideal = asked.cases * asked.latency / asked.workers
     bare = loop_over_threads(url, asked.cases, asked.workers)
     run, whole, answering = full_run(url, asked.cases, asked.workers)
     bot.terminate()
-    print(f"{asked.cases} cases, {asked.workers} workers, {asked.latency * 1000:g} ms a question; ideal {ideal:.2f} s")
+    print(
+        f"{asked.cases} cases, {asked.workers} workers, {asked.latency * 1000:g} ms a question; ideal {ideal:.2f} s"
+    )
     print(f"bare loop  {bare:6.2f} s, {bare / ideal:.3f} times the ideal")
-    print(f"a run      {run:6.2f} s, {run / ideal:.3f} times the ideal (first question to last verdict)")
+    print(
+        f"a run      {run:6.2f} s, {run / ideal:.3f} times the ideal (first question to last verdict)"
+    )
     print(
         f"           {run / answering:.3f} times what the answers themselves took at {asked.workers} at once, {answering:.2f} s"
     )
-    print(f"           {whole:6.2f} s with loading and checking everything before and closing after")
+    print(
+        f"           {whole:6.2f} s with loading and checking everything before and closing after"
+    )
 
 
 def loop_over_threads(url: str, cases: int, workers: int) -> float:
     limits = httpx2.Limits(max_connections=workers)
-    with httpx2.Client(trust_env=False, limits=limits) as client, ThreadPoolExecutor(workers) as pool:
+    with (
+        httpx2.Client(trust_env=False, limits=limits) as client,
+        ThreadPoolExecutor(workers) as pool,
+    ):
 
         def ask(number: int) -> str:
             return client.post(url, json={"question": f"Question {number}"}).json()["answer"]
@@ -77,7 +88,10 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
     """Seconds from the first question to the last verdict, of the whole call, and of the answers, `workers` at once."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        lines = [{"id": f"c{n}", "question": f"Question {n}", "expected": f"Answer {n}"} for n in range(cases)]
+        lines = [
+            {"id": f"c{n}", "question": f"Question {n}", "expected": f"Answer {n}"}
+            for n in range(cases)
+        ]
         (folder / "cases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (folder / "suite.toml").write_text(SUITE.format(url=url, workers=workers))
         marks: list[float] = []
@@ -102,7 +116,11 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
 def serve(told: Connection, latency: float) -> None:
     """A bot that costs next to no processor time, so that what is measured is the asking."""
     body = json.dumps({"answer": "Answer"}).encode()
-    reply = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    reply = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        % len(body)
+        + body
+    )
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -39,14 +39,22 @@ def as_users_write_them():
         "answer_length": lambda c: len(c.output),
         "politeness": lambda c: min(0.5 * sum(word in c.output.lower() for word in polite), 1),
         "latency_ms": lambda c: c.metadata["response_time"] * 1000,
-        "contains": lambda c: all(w in c.output for w in c.metadata["answer_criteria"]["must_contain"]),
-        "contains_any": lambda c: any(w in c.output for w in c.metadata["answer_criteria"]["must_contain_any"]),
-        "not_contains": lambda c: not any(w in c.output for w in c.metadata["answer_criteria"]["must_not_contain"]),
+        "contains": lambda c: all(
+            w in c.output for w in c.metadata["answer_criteria"]["must_contain"]
+        ),
+        "contains_any": lambda c: any(
+            w in c.output for w in c.metadata["answer_criteria"]["must_contain_any"]
+        ),
+        "not_contains": lambda c: (
+            not any(w in c.output for w in c.metadata["answer_criteria"]["must_not_contain"])
+        ),
         "number_in_range": lambda c: any(10 <= n <= 20 for n in numbers(c.output)),
         "number_close": lambda c: any(abs(n - 12) <= 0.6 for n in numbers(c.output)),
         "regex": lambda c: bool(re.search("sales", c.output)),
         "citation_validity": lambda c: not re.findall(r"\[(\d+)\]", c.output),
-        "citation_coverage": lambda c: len(re.findall(r"\[\d+\]", c.output)) / max(c.output.count("."), 1),
+        "citation_coverage": lambda c: (
+            len(re.findall(r"\[\d+\]", c.output)) / max(c.output.count("."), 1)
+        ),
         "abstention": lambda c: "sorry" in c.output.lower(),
     }
 
@@ -64,9 +72,16 @@ def our_functions():
         plan = make_plan([name], given)
 
         def evaluate(c):
-            criteria = {k: tuple(v) if isinstance(v, list) else v for k, v in c.metadata["answer_criteria"].items()}
-            case = OurCase("c", c.inputs, expected=(c.expected_output,), criteria=AnswerCriteria(**criteria))
-            value = plan.score([(case, Response(answer=c.output, seconds=c.metadata["response_time"]))])[0][name].value
+            criteria = {
+                k: tuple(v) if isinstance(v, list) else v
+                for k, v in c.metadata["answer_criteria"].items()
+            }
+            case = OurCase(
+                "c", c.inputs, expected=(c.expected_output,), criteria=AnswerCriteria(**criteria)
+            )
+            value = plan.score(
+                [(case, Response(answer=c.output, seconds=c.metadata["response_time"]))]
+            )[0][name].value
             return 0.0 if value is None else value
 
         return evaluate
@@ -92,11 +107,20 @@ def main():
     with open(path) as file:
         rows = [json.loads(line) for line in file]
     answers = {row["id"]: row["answer"] for row in rows}
-    cases = [Case(name=row["id"], inputs=row["id"], expected_output=row["expected"], metadata=row) for row in rows]
-    data = Dataset(name="scoring", cases=cases, evaluators=[evaluator(name, f) for name, f in functions.items()])
+    cases = [
+        Case(name=row["id"], inputs=row["id"], expected_output=row["expected"], metadata=row)
+        for row in rows
+    ]
+    data = Dataset(
+        name="scoring",
+        cases=cases,
+        evaluators=[evaluator(name, f) for name, f in functions.items()],
+    )
     report = data.evaluate_sync(lambda key: answers[key], progress=False)
     assert len(report.cases) == len(rows)
-    assert len(report.cases[0].scores) + len(report.cases[0].assertions) == len(functions), report.failures
+    assert len(report.cases[0].scores) + len(report.cases[0].assertions) == len(functions), (
+        report.failures
+    )
 
 
 main()

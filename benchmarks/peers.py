@@ -20,7 +20,9 @@ def peer_python(name: str, packages: Sequence[str]) -> Path:
     if not ready.is_file() or ready.read_text() != wanted:
         print(f"making {home} with {', '.join(packages)}", file=sys.stderr)
         uv = Path(sys.executable).with_name("uv")  # beside our Python, where `make` has put it
-        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, home], check=True)
+        subprocess.run(
+            [uv, "venv", "--quiet", "--clear", "--python", sys.executable, home], check=True
+        )
         subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *packages], check=True)
         ready.write_text(wanted)
     return python
@@ -28,7 +30,9 @@ def peer_python(name: str, packages: Sequence[str]) -> Path:
 
 def version_of(python: Path, package: str) -> str:
     code = f"from importlib.metadata import version; print(version({package!r}))"
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def processor_seconds(command: Sequence[object], **more: object) -> tuple[float, str]:

@@ -14,7 +14,13 @@ import pytrec_eval
 import answerkey
 
 KS = (3, 5, 7, 10, 15, 20)
-PAIRS = {"precision": "P", "recall": "recall", "ndcg": "ndcg_cut", "map": "map_cut", "hit_rate": "success"}
+PAIRS = {
+    "precision": "P",
+    "recall": "recall",
+    "ndcg": "ndcg_cut",
+    "map": "map_cut",
+    "hit_rate": "success",
+}
 
 
 def main() -> None:
@@ -38,7 +44,9 @@ def main() -> None:
         for name, peer_name in PAIRS.items()
         for k in KS
     )
-    print(f"{asked.queries} queries x {asked.depth} ids, {len(names)} metrics, best of 5, processor time")
+    print(
+        f"{asked.queries} queries x {asked.depth} ids, {len(names)} metrics, best of 5, processor time"
+    )
     print(
         f"pytrec_eval {peer_seconds:.3f} s   answerkey {ours_seconds:.3f} s   {peer_seconds / ours_seconds:.1f} times as fast"
     )
@@ -48,15 +56,21 @@ def main() -> None:
     print(f"largest difference {worst:.1e}")
 
 
-def make_runs(queries: int, depth: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+def make_runs(
+    queries: int, depth: int
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
     picker = random.Random(7)
     ids = [f"d{n}" for n in range(100_000)]
     run: dict[str, dict[str, float]] = {}
     labels: dict[str, dict[str, int]] = {}
     for number in range(queries):
         found = picker.sample(ids, depth)
-        run[f"q{number}"] = {name: round(picker.random(), 4) for name in found}  # rounded, so that ties occur
-        labels[f"q{number}"] = {name: picker.randint(1, 3) for name in found[:5] + picker.sample(ids, 5)}
+        run[f"q{number}"] = {
+            name: round(picker.random(), 4) for name in found
+        }  # rounded, so that ties occur
+        labels[f"q{number}"] = {
+            name: picker.randint(1, 3) for name in found[:5] + picker.sample(ids, 5)
+        }
     return run, labels
 
 

@@ -15,7 +15,9 @@ from benchmarks.table import BENCHMARKS
 
 # "3.2 times as fast", "at 1.05 times the ideal", "costs 1.03 times one at …"
 _RATIO = re.compile(r"(\d[\d,]*\.?\d*) times (as|the|one|ours|what)")
-_FASTER = re.compile(r"(\d[\d,]*\.?\d*) times (?:as fast|as long|ours)")  # above 1 where ours is the faster
+_FASTER = re.compile(
+    r"(\d[\d,]*\.?\d*) times (?:as fast|as long|ours)"
+)  # above 1 where ours is the faster
 _HERE = ("answerkey", "numpy", "scipy", "statsmodels", "onnxruntime", "tokenizers", "bm25s", "duckdb", "pyarrow", "ray",
          "pytrec_eval-terrier", "rank-bm25", "faiss-cpu")  # fmt: skip
 
@@ -60,7 +62,9 @@ def _page(results: dict[str, Result]) -> list[str]:
         "## All that was printed",
     ]
     for name, result in results.items():
-        told = result["lines"] + ([f"{result['state']}: {result['problem']}"] if result["problem"] else [])
+        told = result["lines"] + (
+            [f"{result['state']}: {result['problem']}"] if result["problem"] else []
+        )
         page += [
             "",
             f"### {name}",
@@ -78,7 +82,9 @@ def _row(name: str, result: Result) -> str:
     ratios = [line for line in result["lines"] if _RATIO.search(line)] or result["lines"]
     told = "<br>".join(_cell(line) for line in ratios)
     if result["state"] != "done":
-        told = "<br>".join([f"**{result['state']}**: {_cell(result['problem'])}", *([told] if told else [])])
+        told = "<br>".join(
+            [f"**{result['state']}**: {_cell(result['problem'])}", *([told] if told else [])]
+        )
     if "note" in result:
         told += f"<br>*{_cell(result['note'])}*"
     return f"| {name} | {benchmark.shows} | {benchmark.beside} | {told} | `{result['command']}` |"
@@ -102,10 +108,18 @@ def _quicker_peer(name: str, result: Result) -> list[str]:
     if lines is None or result["state"] != "done":
         return []
     peer, ours = (
-        next(found for line in result["lines"] if (found := re.match(rf"({start}) +([\d.]+) s", line)))
+        next(
+            found
+            for line in result["lines"]
+            if (found := re.match(rf"({start}) +([\d.]+) s", line))
+        )
         for start in lines
     )
-    return [f"- {name}: {peer[1]} {peer[2]} s, {ours[1]} {ours[2]} s"] if float(peer[2]) < float(ours[2]) else []
+    return (
+        [f"- {name}: {peer[1]} {peer[2]} s, {ours[1]} {ours[2]} s"]
+        if float(peer[2]) < float(ours[2])
+        else []
+    )
 
 
 def _cell(text: str) -> str:

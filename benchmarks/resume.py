@@ -30,7 +30,15 @@ def main() -> None:
         log = make_cases(home, asked.cases)
         metrics = ", ".join(f'"{metric}"' for metric in METRICS)
         (home / "suite.toml").write_text(SUITE.format(log=log.name, metrics=metrics))
-        command = [sys.executable, "-m", "answerkey", "run", home / "suite.toml", "--quiet", "--no-charts"]
+        command = [
+            sys.executable,
+            "-m",
+            "answerkey",
+            "run",
+            home / "suite.toml",
+            "--quiet",
+            "--no-charts",
+        ]
         whole, _ = processor_seconds(command)
         (run,) = (home / "results").iterdir()
         whole_lines = len((run / "results.jsonl").read_bytes().splitlines())

@@ -32,12 +32,18 @@ HALVES, CLOSE = 50, 0.02
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--collections", default="cranfield,scifact")
     parser.add_argument("--model", default="all-MiniLM-L6-v2")
     asked = parser.parse_args()
-    missed = [name for name in asked.collections.split(",") if not measured(asked.data / name, asked.model)]
+    missed = [
+        name
+        for name in asked.collections.split(",")
+        if not measured(asked.data / name, asked.model)
+    ]
     if missed:
         print(f"target missed on {', '.join(missed)}")
     return 1 if missed else 0
@@ -48,14 +54,26 @@ def measured(folder: Path, model: str) -> bool:
         print(f"{folder.name}: not on this machine, skipped")
         return True
     start = time.perf_counter()
-    settings = RetrievalTable(documents=folder / "corpus.jsonl", alphas=STANDARD_ALPHAS, ks=(K,), rrf=True)
+    settings = RetrievalTable(
+        documents=folder / "corpus.jsonl", alphas=STANDARD_ALPHAS, ks=(K,), rrf=True
+    )
     index = open_index(settings, load_embedder(model))
     cases = list(load_cases([folder / "dev.jsonl"], folder))
     check = check_labels(labels_of(cases), index.pages)
-    sweep = run_sweep(PreparedSweep(settings, cases, [index], check, [()] * len(cases)), timed=False)
-    means = dict(zip((variant.name for variant in sweep.variants), sweep.mean("ndcg")[:, 0].tolist(), strict=True))
+    sweep = run_sweep(
+        PreparedSweep(settings, cases, [index], check, [()] * len(cases)), timed=False
+    )
+    means = dict(
+        zip(
+            (variant.name for variant in sweep.variants),
+            sweep.mean("ndcg")[:, 0].tolist(),
+            strict=True,
+        )
+    )
     taken = f"{time.perf_counter() - start:.0f} s"
-    print(f"{folder.name}: {len(index.pages)} documents, {int(sweep.labelled.sum())} queries, {model}, {taken}")
+    print(
+        f"{folder.name}: {len(index.pages)} documents, {int(sweep.labelled.sum())} queries, {model}, {taken}"
+    )
     for name, mean in means.items():
         print(f"  nDCG@{K} {mean:.4f}  {name}")
     off = estimate_error(sweep)
@@ -65,7 +83,9 @@ def measured(folder: Path, model: str) -> bool:
     sparse, dense = means["Pure_Sparse_BM25"], means["Pure_Dense_FAISS"]
     hybrid = max(mean for name, mean in means.items() if "Hybrid" in name or name == RRF)
     least = LEAST_DENSE.get(folder.name)
-    return abs(off) <= CLOSE and (least is None or bool(dense >= least and hybrid > max(dense, sparse)))
+    return abs(off) <= CLOSE and (
+        least is None or bool(dense >= least and hybrid > max(dense, sparse))
+    )
 
 
 def estimate_error(sweep: Sweep) -> float:

@@ -51,13 +51,17 @@ NOT_THE_RUN = ("timestamp", "created")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--small", type=int, default=10_000)
     parser.add_argument("--ray", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
-        "--home", type=Path, help="where the log and the runs are made and kept; else in a place that is removed"
+        "--home",
+        type=Path,
+        help="where the log and the runs are made and kept; else in a place that is removed",
     )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as aside:
@@ -101,7 +105,9 @@ def measure(home: Path, asked: argparse.Namespace) -> int:
         )
         if figures(ray.summary) != figures(one.summary):
             missed.append("on Ray the summary differs")
-    print(f"missed: {'; '.join(missed)}" if missed else "all summaries are the same to the last digit")
+    print(
+        f"missed: {'; '.join(missed)}" if missed else "all summaries are the same to the last digit"
+    )
     return 1 if missed else 0
 
 
@@ -119,7 +125,9 @@ class Measured:
 def run(home: Path, count: int, *more: str) -> Measured:
     log = make_log(home / f"log_{count}.jsonl", count)
     out = home / f"runs_{count}{'_'.join(more)}".replace("--", "_")
-    (home / "suite.toml").write_text(SUITE.format(log=log.name, metrics=json.dumps(METRICS), out=out.name))
+    (home / "suite.toml").write_text(
+        SUITE.format(log=log.name, metrics=json.dumps(METRICS), out=out.name)
+    )
     command = ["run", home / "suite.toml", "--quiet", "--no-charts", *more]
     began = time.perf_counter()
     seconds, shown = processor_seconds([sys.executable, "-c", PROGRAM, *command])
@@ -156,7 +164,10 @@ def make_log(path: Path, count: int) -> Path:
                 "expected_route": route if chance.random() < 0.8 else "documents",
                 "type": chance.choice(("kpi", "policy", "howto")),
                 "response_time": round(chance.lognormvariate(0, 0.5), 3),
-                "answer_criteria": {"must_contain": [chance.choice(VOCABULARY)], "numerical_range": [1000, 50_000]},
+                "answer_criteria": {
+                    "must_contain": [chance.choice(VOCABULARY)],
+                    "numerical_range": [1000, 50_000],
+                },
             }
             file.write(json.dumps(row) + "\n")
     return path.with_suffix(".new").rename(path)

@@ -41,7 +41,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
-HOWS = {"users": "evaluators as its users write them", "ours": "our metric functions in its harness"}
+HOWS = {
+    "users": "evaluators as its users write them",
+    "ours": "our metric functions in its harness",
+}
 
 
 def main() -> None:
@@ -62,12 +65,17 @@ def main() -> None:
             f"most memory {memory} MB ({few_memory} MB for a tenth of them)"
         )
         python = peer_python(
-            "pydantic-evals", ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy", "msgspec"]
+            "pydantic-evals",
+            ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy", "msgspec"],
         )
         version = version_of(python, "pydantic-evals")
         for how, told in HOWS.items():
-            many, start = (measure_peer(python, make_cases(home, n), how) for n in (asked.peer_cases, peer_few))
-            peer_each, peer_clock = ((a - b) / (asked.peer_cases - peer_few) for a, b in zip(many, start, strict=True))
+            many, start = (
+                measure_peer(python, make_cases(home, n), how) for n in (asked.peer_cases, peer_few)
+            )
+            peer_each, peer_clock = (
+                (a - b) / (asked.peer_cases - peer_few) for a, b in zip(many, start, strict=True)
+            )
             print(
                 f"pydantic-evals {version}, {told}: {1 / peer_each:,.0f} cases/s without its start "
                 f"({asked.peer_cases:,} timed)   {peer_each / each:.1f} times as fast"
@@ -89,7 +97,16 @@ def measure_peer(python: Path, cases: Path, how: str) -> tuple[float, float]:
 def measure_ours(home: Path, count: int, *more: str) -> tuple[float, int, float]:
     """Processor seconds, the most memory in MB, and seconds on the clock of `answerkey score` on so many cases."""
     path = make_cases(home, count)
-    command = ["score", path, "--metrics", ",".join(METRICS), "--quiet", "--no-charts", "--out", home / "results"]
+    command = [
+        "score",
+        path,
+        "--metrics",
+        ",".join(METRICS),
+        "--quiet",
+        "--no-charts",
+        "--out",
+        home / "results",
+    ]
     began = time.perf_counter()
     seconds, shown = processor_seconds([sys.executable, "-c", PROGRAM, *command, *more])
     return seconds, int(shown.strip().splitlines()[-1]), time.perf_counter() - began

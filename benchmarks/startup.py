@@ -19,7 +19,11 @@ from pathlib import Path
 from benchmarks.judge import PEERS as JUDGING
 from benchmarks.peers import peer_python, processor_seconds, version_of
 
-QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_DISABLE_DOTENV": "1", "RAGAS_DO_NOT_TRACK": "true"}
+QUIET = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "DEEPEVAL_DISABLE_DOTENV": "1",
+    "RAGAS_DO_NOT_TRACK": "true",
+}
 RUN = "import answerkey.runs.execute, answerkey.metrics.overlap, answerkey.reports.write"
 NEEDED = "import all that a run needs"
 HELP = "import sys; sys.argv = ['answerkey', '--help']; from answerkey.cli.main import main; main()"
@@ -40,7 +44,9 @@ def main() -> None:
     for label, module, package, python in peers():
         problem = why_not(python, module)
         if problem:
-            print(f"{label} {version_of(python, package)}: left out, as installed it cannot be imported: {problem}")
+            print(
+                f"{label} {version_of(python, package)}: left out, as installed it cannot be imported: {problem}"
+            )
             continue
         programs[label] = (python, f"import {module}")
         versions[label] = version_of(python, package)
@@ -60,17 +66,26 @@ def main() -> None:
 def peers() -> list[tuple[str, str, str, Path]]:
     """Label, module, package and Python of each peer; the environments of the judge benchmark serve here too."""
     judging = {"autoevals": "autoevals", "pydantic-evals": "pydantic_evals", "deepeval": "deepeval"}
-    found = [(name, module, name, peer_python(f"judge-{name}", JUDGING[name])) for name, module in judging.items()]
+    found = [
+        (name, module, name, peer_python(f"judge-{name}", JUDGING[name]))
+        for name, module in judging.items()
+    ]
     found.append(("inspect", "inspect_ai", "inspect-ai", peer_python("inspect", ["inspect-ai"])))
     # ragas imports a module that later versions of langchain-community no longer have.
-    found.append(("ragas", "ragas", "ragas", peer_python("ragas", ["ragas", "langchain-community<0.4"])))
+    found.append(
+        ("ragas", "ragas", "ragas", peer_python("ragas", ["ragas", "langchain-community<0.4"]))
+    )
     return found
 
 
 def why_not(python: Path, module: str) -> str:
     """The last line of what a failing import says; empty where it works."""
     done = subprocess.run(
-        [python, "-c", f"import {module}"], capture_output=True, text=True, env={**os.environ, **QUIET}, check=False
+        [python, "-c", f"import {module}"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **QUIET},
+        check=False,
     )
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
@@ -80,7 +95,9 @@ def measure(programs: dict[str, tuple[Path, str]], rounds: int) -> dict[str, flo
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds + 1):  # one more: the first compiles and reads from disk
             for label, (python, code) in programs.items():
-                seconds, _ = processor_seconds([python, "-c", code], cwd=folder, env={**os.environ, **QUIET})
+                seconds, _ = processor_seconds(
+                    [python, "-c", code], cwd=folder, env={**os.environ, **QUIET}
+                )
                 best[label] = min(best.get(label, seconds), seconds)
     return best
 

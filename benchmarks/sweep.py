@@ -29,7 +29,9 @@ TARGETS = (500, 10)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, default in (("pages", 5000), ("queries", 133), ("sample", 2)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
@@ -39,13 +41,17 @@ def main() -> None:
     naive *= asked.queries / asked.sample
     once, looped = timed(lambda: [world.retrieve_once(query) for query in range(asked.queries)])
     same = np.abs(values - np.array(looped).transpose(1, 2, 0, 3)).max()
-    naive_same = np.abs(values[:, :, : asked.sample] - np.array(sampled).transpose(1, 2, 0, 3)).max()
+    naive_same = np.abs(
+        values[:, :, : asked.sample] - np.array(sampled).transpose(1, 2, 0, 3)
+    ).max()
     print(
         f"{asked.pages} pages x {asked.queries} queries, {len(ALPHAS)} alphas x {len(KS)} K x {len(METRICS)} metrics; "
         "processor time"
     )
     print(f"answerkey                  {ours:10.3f} s")
-    print(f"retrieve once, loops       {once:10.3f} s   {once / ours:8.0f} times as long (target {TARGETS[1]})")
+    print(
+        f"retrieve once, loops       {once:10.3f} s   {once / ours:8.0f} times as long (target {TARGETS[1]})"
+    )
     print(
         f"retrieve per setting       {naive:10.3f} s   {naive / ours:8.0f} times as long "
         f"(target {TARGETS[0]}; {asked.sample} queries, scaled)"
@@ -64,11 +70,14 @@ class World:
         self.tokens = [random.choice(vocabulary, 180, p=likely).tolist() for _ in range(pages)]
         targets = random.integers(0, pages, (queries, 2))
         self.questions = [
-            random.choice(self.tokens[a], 8).tolist() + random.choice(vocabulary, 4, p=likely).tolist()
+            random.choice(self.tokens[a], 8).tolist()
+            + random.choice(vocabulary, 4, p=likely).tolist()
             for a, _ in targets
         ]
         self.vectors = unit(random.standard_normal((pages, 384)))
-        self.asked = unit(self.vectors[targets[:, 0]] + 0.15 * random.standard_normal((queries, 384)))
+        self.asked = unit(
+            self.vectors[targets[:, 0]] + 0.15 * random.standard_normal((queries, 384))
+        )
         # By page id, descending, as an index stands: ties then go to the same page in all three.
         self.pages = sorted((str(n) for n in range(pages)), reverse=True)
         self.relevant = [{self.pages[a]: 1.0, self.pages[b]: 1.0} for a, b in targets.tolist()]
@@ -81,7 +90,9 @@ class World:
 
     def sweep(self) -> np.ndarray:
         questions = [" ".join(question) for question in self.questions]
-        candidates = pool_candidates(exact_search(self.vectors, self.asked, POOL), self.bm25.search(questions, POOL))
+        candidates = pool_candidates(
+            exact_search(self.vectors, self.asked, POOL), self.bm25.search(questions, POOL)
+        )
         hits = hits_in_pages(weighted_sum(candidates, ALPHAS)[..., : max(KS)], self.labels)
         return measure_grid(hits, KS, len(questions))
 
@@ -89,10 +100,15 @@ class World:
         score, row = self.faiss.search(self.asked[query : query + 1], POOL)
         words = self.okapi.get_scores(self.questions[query])
         best = sorted(range(len(words)), key=lambda n: (-words[n], n))[:POOL]
-        return dict(zip(row[0].tolist(), score[0].tolist(), strict=True)), {n: words[n] for n in best if words[n] > 0}
+        return dict(zip(row[0].tolist(), score[0].tolist(), strict=True)), {
+            n: words[n] for n in best if words[n] > 0
+        }
 
     def naive(self, query: int) -> list[list[list[float]]]:
-        return [[self.score(query, fuse(*self.retrieve(query), alpha), k) for k in KS] for alpha in ALPHAS]
+        return [
+            [self.score(query, fuse(*self.retrieve(query), alpha), k) for k in KS]
+            for alpha in ALPHAS
+        ]
 
     def retrieve_once(self, query: int) -> list[list[list[float]]]:
         dense, sparse = self.retrieve(query)
@@ -117,13 +133,17 @@ def fuse(dense: dict[int, float], sparse: dict[int, float], alpha: float) -> lis
         side = dense if alpha else sparse
         return sorted(side, key=lambda chunk: (-side[chunk], chunk))
     a, b = scaled(dense), scaled(sparse)
-    total = {chunk: alpha * a.get(chunk, 0.0) + (1 - alpha) * b.get(chunk, 0.0) for chunk in {*a, *b}}
+    total = {
+        chunk: alpha * a.get(chunk, 0.0) + (1 - alpha) * b.get(chunk, 0.0) for chunk in {*a, *b}
+    }
     return sorted(total, key=lambda chunk: (-total[chunk], chunk))
 
 
 def scaled(side: dict[int, float]) -> dict[int, float]:
     low, high = min(side.values(), default=0.0), max(side.values(), default=0.0)
-    return {chunk: (score - low) / (high - low) if high > low else 1.0 for chunk, score in side.items()}
+    return {
+        chunk: (score - low) / (high - low) if high > low else 1.0 for chunk, score in side.items()
+    }
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

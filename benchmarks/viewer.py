@@ -34,8 +34,14 @@ PROFILE = {
     "name": "two-part",
     "version": 1,
     "pass": 0.6,
-    "bands": [{"name": "good", "at": 0.6, "status": "PASSED"}, {"name": "poor", "at": 0.0, "status": "FAILED"}],
-    "criteria": [{"metric": "fact_recall", "weight": 0.6}, {"metric": "groundedness", "weight": 0.4}],
+    "bands": [
+        {"name": "good", "at": 0.6, "status": "PASSED"},
+        {"name": "poor", "at": 0.0, "status": "FAILED"},
+    ],
+    "criteria": [
+        {"metric": "fact_recall", "weight": 0.6},
+        {"metric": "groundedness", "weight": 0.4},
+    ],
 }
 BLOCK = 500
 PAGES = {
@@ -49,14 +55,19 @@ PAGES = {
 def make_run(folder: Path, cases: int, length: int) -> list[str]:
     """Journals as a run leaves them; returns the words of the answers."""
     source = random.Random(7)
-    words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(3, 10))) for _ in range(5000)]
+    words = [
+        "".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(3, 10)))
+        for _ in range(5000)
+    ]
     profile = load_profile(PROFILE)
     folder.mkdir(parents=True)
     responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
     for start in range(0, cases, BLOCK):
         positions = range(start, min(start + BLOCK, cases))
         made = [Scored(n, _outcome(n, length, words, source, profile)) for n in positions]
-        responses.append([response_record(each.n, each.outcome.case, each.outcome.response) for each in made])
+        responses.append(
+            [response_record(each.n, each.outcome.case, each.outcome.response) for each in made]
+        )
         scores.append([each.record() for each in made])
     responses.close()
     scores.close()
@@ -69,12 +80,15 @@ def make_run(folder: Path, cases: int, length: int) -> list[str]:
     return words
 
 
-def _outcome(n: int, length: int, words: list[str], source: random.Random, profile: Profile) -> Outcome:
+def _outcome(
+    n: int, length: int, words: list[str], source: random.Random, profile: Profile
+) -> Outcome:
     text = f"Answer {n}: " + " ".join(source.choices(words, k=length // 7))
     said = [" ".join(source.choices(words, k=8)) for _ in range(4)]
     facts = [{"text": each, "state": "found", "probability": 0.9, "quote": each} for each in said]
     sentences = [
-        {"text": each, "start": 0, "end": 40, "flag": False, "probability": 0.1, "passage": 0} for each in said
+        {"text": each, "start": 0, "end": 40, "flag": False, "probability": 0.1, "passage": 0}
+        for each in said
     ]
     recall, grounded = n * 7919 % 1000 / 1000, n * 104729 % 1000 / 1000
     scores = {
@@ -93,7 +107,9 @@ class Server:
     def __init__(self, root: Path, cache: Path) -> None:
         command = [sys.executable, "-m", "answerkey", "view", str(root), "--port", "0"]
         environment = os.environ | {"ANSWERKEY_CACHE": str(cache)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
         assert self.process.stdout
         self.address = self.process.stdout.readline().decode().strip()
 
@@ -130,7 +146,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--cases", type=int, default=10_000)
     options.add_argument("--length", type=int, default=10_000)
-    options.add_argument("--no-reports", action="store_true", help="a run without summary.json, as one in progress")
+    options.add_argument(
+        "--no-reports", action="store_true", help="a run without summary.json, as one in progress"
+    )
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
         root, cache = Path(place) / "results", Path(place) / "cache"
@@ -148,7 +166,9 @@ def main() -> None:
                 time.sleep(1 if name == "cold" else 0)
                 print(f"{name}: start {started * 1000:.0f} ms, {server.memory():.0f} MB")
                 for page, address in PAGES.items():
-                    filled = address.replace("%s", "{}").format(*random.Random(page).sample(words, 2))
+                    filled = address.replace("%s", "{}").format(
+                        *random.Random(page).sample(words, 2)
+                    )
                     cpu, clock, sent = server.get(filled)
                     again = min(server.get(filled)[0] for _ in range(3))
                     figures = f"{cpu * 1000:.0f} ms ({clock * 1000:.0f} on the clock), again {again * 1000:.0f} ms"

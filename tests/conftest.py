@@ -18,7 +18,9 @@ from hypothesis import settings
 # The tests draw the same examples every time: a suite that fails by chance tells nobody anything.
 # `make search` draws new ones. No deadline: machines are shared, so no test asserts a time.
 settings.register_profile("fixed", deadline=None, derandomize=True)
-settings.register_profile("search", deadline=None, derandomize=False, max_examples=2_000, print_blob=True)
+settings.register_profile(
+    "search", deadline=None, derandomize=False, max_examples=2_000, print_blob=True
+)
 settings.load_profile(os.environ.get("ANSWERKEY_HYPOTHESIS", "fixed"))
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -35,7 +37,9 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         host = address[0] if isinstance(address, tuple) else address
         if allowed and host in {"127.0.0.1", "::1", "localhost"}:
             return real_connect(self, address)  # type: ignore[arg-type]
-        raise AssertionError(f"a test tried to reach {address}; mark it `network` if it starts a server of its own")
+        raise AssertionError(
+            f"a test tried to reach {address}; mark it `network` if it starts a server of its own"
+        )
 
     monkeypatch.setattr(socket.socket, "connect", connect)
 
@@ -48,7 +52,9 @@ def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_cache(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, compiled_templates: Path
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    compiled_templates: Path,
 ) -> None:
     """Caches of a test go to its own folder, never to the user's."""
     folder = tmp_path_factory.mktemp("cache")
@@ -82,7 +88,9 @@ class Shown:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Shown]:
+def cli(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Shown]:
     """`cli("score", "a.jsonl", …)`: the real command line, in this process."""
     from answerkey.cli.main import main
 
@@ -90,7 +98,9 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
     def call(*arguments: object, stdin: str = "") -> Shown:
         monkeypatch.setattr(sys, "argv", ["answerkey", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+        )
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()

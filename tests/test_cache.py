@@ -24,7 +24,9 @@ def test_values_come_back_by_key_and_a_damaged_one_counts_as_absent(tmp_path: Pa
     assert DiskCache(tmp_path / "c.sqlite").get([b"3", b"4"]) == {}
 
 
-def test_a_kept_file_is_made_once_and_again_when_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kept_file_is_made_once_and_again_when_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path))
     made: list[int] = []
 
@@ -42,7 +44,9 @@ def test_a_kept_file_is_made_once_and_again_when_it_is_damaged(tmp_path: Path, m
     assert [path.name for path in (tmp_path / "pages").iterdir()] == [key]
 
 
-def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "file"))
     assert kept_file("pages", "key", lambda: b"content") == b"content"

@@ -55,7 +55,9 @@ class Server:
 
     def _request(self, connection: socket.socket) -> bytes:
         data = b""
-        while b"\r\n\r\n" not in data or (b"Content-Length: 2" in data and not data.endswith(b"{}")):
+        while b"\r\n\r\n" not in data or (
+            b"Content-Length: 2" in data and not data.endswith(b"{}")
+        ):
             more = connection.recv(65536)
             if not more:
                 return b""
@@ -75,7 +77,9 @@ def client_of(
 ) -> Generator[tuple[HttpClient, Server]]:
     with closing(Server(*replies)) as server:
         url = f"http://127.0.0.1:{server.port}/v1"
-        with closing(HttpClient(url, {"x-one": "1"}, timeout=timeout, most_bytes=most_bytes)) as client:
+        with closing(
+            HttpClient(url, {"x-one": "1"}, timeout=timeout, most_bytes=most_bytes)
+        ) as client:
             yield client, server
 
 
@@ -84,7 +88,9 @@ def ask(client: HttpClient, server: Server) -> HttpReply:
     return client.request("POST", f"http://127.0.0.1:{server.port}/v1/chat", b"{}")
 
 
-def test_a_request_is_one_packet_and_its_connection_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_one_packet_and_its_connection_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delattr(connections.httpcore2, "HTTP11Connection")  # not needed for this
     with client_of([USUAL], [USUAL], [USUAL]) as (client, server):
         replies = [ask(client, server) for _ in range(3)]
@@ -107,7 +113,11 @@ def test_a_request_is_one_packet_and_its_connection_is_kept(monkeypatch: pytest.
         [USUAL.replace(b" OK", b" ")],
         [USUAL.replace(b"\r\n", b"\n")],
         [b"HTTP/1.1 100 Continue\r\n\r\n" + USUAL],
-        [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n", WAIT, b"3\r\nllo\r\n0\r\n\r\n"],
+        [
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n",
+            WAIT,
+            b"3\r\nllo\r\n0\r\n\r\n",
+        ],
         [USUAL.replace(b"content-length: 5", b"content-length: 5\r\ncontent-length: 5")],
     ],
 )
@@ -141,7 +151,11 @@ def test_another_status_has_its_headers_and_body() -> None:
     reply = b"HTTP/1.1 429 Too Many\r\nRetry-After: 3\r\ncontent-length: 2\r\n\r\nno"
     with client_of([reply], [b"HTTP/1.1 204 No Content\r\n\r\n"], [USUAL]) as (client, server):
         replies = [ask(client, server) for _ in range(3)]
-    assert [(each.status, each.body) for each in replies] == [(429, b"no"), (204, b""), (200, b"hello")]
+    assert [(each.status, each.body) for each in replies] == [
+        (429, b"no"),
+        (204, b""),
+        (200, b"hello"),
+    ]
     assert replies[0].headers["retry-after"] == "3"
     assert server.connections == 1
 
@@ -180,7 +194,9 @@ def test_headers_that_would_end_early_are_refused_and_the_key_in_them_is_hidden(
     with closing(Server([USUAL])) as server:
         url = f"http://127.0.0.1:{server.port}/v1"
         headers = {"x-key": "sk-0123456789\r\nx-more: 1"}
-        with closing(HttpClient(url, headers, timeout=5, secrets=Secrets(["sk-0123456789"]))) as client:
+        with closing(
+            HttpClient(url, headers, timeout=5, secrets=Secrets(["sk-0123456789"]))
+        ) as client:
             client.begin()
             with pytest.raises(LostConnection) as error:
                 client.request("POST", url, b"{}")

@@ -29,7 +29,9 @@ def imported() -> dict[str, str]:
 
 def test_every_import_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = project["dependencies"] + [line for extra in project["optional-dependencies"].values() for line in extra]
+    lines = project["dependencies"] + [
+        line for extra in project["optional-dependencies"].values() for line in extra
+    ]
     declared = {re.split(r"[\[<>=! ;]", line, maxsplit=1)[0].lower() for line in lines}
     provided = packages_distributions()
     missing = {

@@ -28,14 +28,18 @@ def test_students_t(freedom: int) -> None:
     for t in (-40.0, -3.2, -0.1, 0.0, 0.4, 1.96, 5.0, 12.0):
         assert t_cdf(freedom, t) == pytest.approx(special.stdtr(freedom, t), rel=1e-9, abs=1e-290)
     for p in (0.001, 0.025, 0.3, 0.5, 0.8, 0.95, 0.975, 0.9999):
-        assert t_quantile(freedom, p) == pytest.approx(special.stdtrit(freedom, p), rel=1e-9, abs=1e-12)
+        assert t_quantile(freedom, p) == pytest.approx(
+            special.stdtrit(freedom, p), rel=1e-9, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("freedom", FREEDOM)
 def test_chi_squared_and_the_noncentral_t(freedom: int) -> None:
     for x in (0.0, 0.01, 0.5, 3.84, 20.0, 60.0):
         if freedom < 1000:
-            assert chi2_tail(freedom, x) == pytest.approx(special.chdtrc(freedom, x), rel=1e-9, abs=1e-290)
+            assert chi2_tail(freedom, x) == pytest.approx(
+                special.chdtrc(freedom, x), rel=1e-9, abs=1e-290
+            )
     critical = t_quantile(freedom, 0.975)
     assert noncentrality(freedom, 0.2, critical) == pytest.approx(stats.nct(freedom, 0).ppf(0.975) * 0 + special.nctdtrinc(freedom, 0.2, critical), rel=1e-6)  # fmt: skip
 

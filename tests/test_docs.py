@@ -53,7 +53,9 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     assert "Example" in helped.output, f"answerkey {command} --help has no example"
     section = text.split(f"## answerkey {command}\n")[1].split("\n## ")[0]
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", helped.output)):
-        assert option in section, f"{option} of answerkey {command} is not in docs/reference/commands.md"
+        assert option in section, (
+            f"{option} of answerkey {command} is not in docs/reference/commands.md"
+        )
 
 
 @pytest.mark.parametrize("metric", [metric.name for metric in all_metrics()])
@@ -107,11 +109,17 @@ def _commands_in(text: str) -> list[str]:
     """Every command that a page tells the reader to type: indented, in a shell block, or in inline code."""
     indented = re.findall(r"^(?: {4,}|\$ )?(answerkey [a-z].*)$", text, re.MULTILINE)
     inline = re.findall(r"`(answerkey [a-z][^`]*)`", text)
-    return [part for line in indented + inline for part in re.split(r"&&|\|\||\||;", line.split(" #")[0])]
+    return [
+        part
+        for line in indented + inline
+        for part in re.split(r"&&|\|\||\||;", line.split(" #")[0])
+    ]
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in PAGES if p.parent != REFERENCE], ids=lambda path: str(path.relative_to(ROOT))
+    "path",
+    [p for p in PAGES if p.parent != REFERENCE],
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_options_named_in_the_docs_exist(path: Path) -> None:
     for line in _commands_in(path.read_text(encoding="utf-8")):
@@ -150,7 +158,9 @@ def test_contributing_gives_the_time_of_each_command() -> None:
 def test_contributing_names_files_that_exist_and_at_most_three_for_each_change() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(
-        r"^\| ([a-z `]+) \| (.+) \|$", text.split("## How do I add")[1].split("## Style")[0], re.MULTILINE
+        r"^\| ([a-z `]+) \| (.+) \|$",
+        text.split("## How do I add")[1].split("## Style")[0],
+        re.MULTILINE,
     )
     assert len(rows) >= 10
     for change, files in rows:
@@ -170,7 +180,9 @@ def test_the_make_targets_do_what_the_readme_says() -> None:
         ("lint", "ruff"),
         ("bench", "benchmarks"),
     ):
-        plan = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        plan = subprocess.run(
+            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
         assert part in plan
 
 
@@ -191,7 +203,9 @@ def test_each_readme_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if command.startswith("answerkey view"):
             assert "my-bot" in _viewed(command)
         else:
-            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
+            done = subprocess.run(
+                ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300
+            )
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         ran += 1
     assert ran >= 6
@@ -199,10 +213,16 @@ def test_each_readme_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def _viewed(command: str) -> str:
     """What the viewer's first page says; it is stopped as a person stops it."""
-    with subprocess.Popen(shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as viewer:
+    with subprocess.Popen(
+        shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as viewer:
         assert viewer.stdout is not None
         try:
-            told = next(found for line in viewer.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+\S*", line)))
+            told = next(
+                found
+                for line in viewer.stdout
+                if (found := re.search(r"http://127\.0\.0\.1:\d+\S*", line))
+            )
             with urlopen(told[0], timeout=60) as page:
                 return page.read().decode()
         finally:
@@ -215,6 +235,8 @@ def _with_runs(command: str, folder: Path) -> str:
     bug, fix = "question.lower().split()\n", 'question.lower().strip("?").split()\n'
     if bug in bot.read_text():
         bot.write_text(bot.read_text().replace(bug, fix))
-        subprocess.run(["answerkey", "run", "mybot/suite.toml", "--quiet"], check=True, capture_output=True)
+        subprocess.run(
+            ["answerkey", "run", "mybot/suite.toml", "--quiet"], check=True, capture_output=True
+        )
     runs = sorted(path.name for path in (folder / "mybot" / "results").iterdir())
     return command.replace("RUN_A", runs[0]).replace("RUN_B", runs[1])

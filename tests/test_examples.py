@@ -36,36 +36,80 @@ def module(path: Path) -> ModuleType:
 
 def results(out: Path) -> dict[str, dict[str, object]]:
     (path,) = out.glob("*/results.jsonl")
-    return {line["id"]: line for line in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    return {
+        line["id"]: line for line in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    }
 
 
 @pytest.mark.parametrize("example", SUITES)
 def test_a_suite_runs(example: str, tmp_path: Path) -> None:
-    done = run("run", str(EXAMPLES / example / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
+    done = run(
+        "run",
+        str(EXAMPLES / example / "suite.toml"),
+        "--out",
+        str(tmp_path),
+        "--no-charts",
+        "--quiet",
+    )
     assert done.exit_code == SUITES[example], done.output
     lines = results(tmp_path)
     assert lines
-    assert all(score["error"] is None for line in lines.values() for score in line["scores"].values())  # type: ignore[union-attr, attr-defined]
+    assert all(
+        score["error"] is None for line in lines.values() for score in line["scores"].values()
+    )  # type: ignore[union-attr, attr-defined]
 
 
 def test_the_wrong_answer_is_found(tmp_path: Path) -> None:
-    run("run", str(EXAMPLES / "judged-qa" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
+    run(
+        "run",
+        str(EXAMPLES / "judged-qa" / "suite.toml"),
+        "--out",
+        str(tmp_path),
+        "--no-charts",
+        "--quiet",
+    )
     status = {case: line["verdict"]["status"] for case, line in results(tmp_path).items()}  # type: ignore[index]
-    assert status == {"cases#Q1": "PASSED", "cases#Q2": "PASSED", "cases#Q3": "FAILED", "cases#Q4": "PASSED"}
+    assert status == {
+        "cases#Q1": "PASSED",
+        "cases#Q2": "PASSED",
+        "cases#Q3": "FAILED",
+        "cases#Q4": "PASSED",
+    }
 
 
 def test_two_questions_of_the_faq_fail_as_its_readme_says(tmp_path: Path) -> None:
-    run("run", str(EXAMPLES / "faq-bot" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
+    run(
+        "run",
+        str(EXAMPLES / "faq-bot" / "suite.toml"),
+        "--out",
+        str(tmp_path),
+        "--no-charts",
+        "--quiet",
+    )
     lines = results(tmp_path)
     status = {case: line["verdict"]["status"] for case, line in lines.items()}  # type: ignore[index]
-    assert status == {"cases#Q1": "PASSED", "cases#Q2": "PASSED", "cases#Q3": "FAILED", "cases#Q4": "FAILED"}
+    assert status == {
+        "cases#Q1": "PASSED",
+        "cases#Q2": "PASSED",
+        "cases#Q3": "FAILED",
+        "cases#Q4": "FAILED",
+    }
     assert str(lines["cases#Q3"]["answer"]).startswith("No match")
     assert "Canal Street" in str(lines["cases#Q4"]["answer"])
     assert not any("yes against no" in json.dumps(lines[case]) for case in ("cases#Q3", "cases#Q4"))
 
 
-def test_the_documents_are_found_and_the_answers_are_good_as_the_readme_says(tmp_path: Path) -> None:
-    run("run", str(EXAMPLES / "rag-docs" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
+def test_the_documents_are_found_and_the_answers_are_good_as_the_readme_says(
+    tmp_path: Path,
+) -> None:
+    run(
+        "run",
+        str(EXAMPLES / "rag-docs" / "suite.toml"),
+        "--out",
+        str(tmp_path),
+        "--no-charts",
+        "--quiet",
+    )
     lines = results(tmp_path).values()
     assert {line["verdict"]["band"] for line in lines} == {"good"}  # type: ignore[index]
     assert {line["scores"]["recall@3"]["value"] for line in lines} == {1.0}  # type: ignore[index]
@@ -75,7 +119,12 @@ def test_the_documents_are_found_and_the_answers_are_good_as_the_readme_says(tmp
 
 def test_stop_on_fail_stops_at_the_wrong_answer(tmp_path: Path) -> None:
     done = run(
-        "run", str(EXAMPLES / "judged-qa" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--stop-on-fail"
+        "run",
+        str(EXAMPLES / "judged-qa" / "suite.toml"),
+        "--out",
+        str(tmp_path),
+        "--no-charts",
+        "--stop-on-fail",
     )
     assert done.exit_code == 1
     assert "90 degrees" in done.output
@@ -134,7 +183,9 @@ def test_the_pytest_example(tmp_path: Path) -> None:
         str(tmp_path),
         "in-your-tests",
     ]
-    done = subprocess.run(command, cwd=tmp_path / "examples", capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=tmp_path / "examples", capture_output=True, text=True, check=False, timeout=300
+    )
     assert "4 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
 
 
@@ -153,13 +204,19 @@ def test_the_notebook_runs() -> None:
         for output in cell.get("outputs", [])
         if output["output_type"] == "execute_result"
     ]
-    assert any("worst cases" in text for text in shown), "a run is shown as a table with its worst cases"
+    assert any("worst cases" in text for text in shown), (
+        "a run is shown as a table with its worst cases"
+    )
     assert any("B is better" in text for text in shown)
 
 
 def test_every_example_is_listed_and_explained() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for folder in (path for path in EXAMPLES.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))):
+    for folder in (
+        path
+        for path in EXAMPLES.iterdir()
+        if path.is_dir() and not path.name.startswith((".", "_"))
+    ):
         assert f"({folder.name})" in listed
         assert (folder / "README.md").is_file()
 
@@ -167,7 +224,9 @@ def test_every_example_is_listed_and_explained() -> None:
 def test_the_action_uses_commands_that_exist() -> None:
     import yaml
 
-    workflow = yaml.safe_load((EXAMPLES / "github-action" / "answerkey.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (EXAMPLES / "github-action" / "answerkey.yml").read_text(encoding="utf-8")
+    )
     steps = "\n".join(step.get("run", "") for step in workflow["jobs"]["score"]["steps"])
     for line in (line for line in steps.splitlines() if "answerkey " in line and "pip" not in line):
         words = line.split("answerkey ", 1)[1].split()

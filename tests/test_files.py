@@ -31,7 +31,9 @@ _VALUES = st.recursive(
 def test_a_record_comes_back_from_its_line(record: dict[str, object]) -> None:
     line = json_line(record)
     assert b"\n" not in line
-    same = json.loads(json.dumps(record))  # the two halves of a pair, side by side, are one character
+    same = json.loads(
+        json.dumps(record)
+    )  # the two halves of a pair, side by side, are one character
     assert read_json(line) == same
     assert json.loads(line.decode("utf-8")) == same
 
@@ -43,7 +45,10 @@ def test_the_order_of_keys_does_not_change_the_sorted_line(record: dict[str, obj
 
 def test_what_json_has_no_form_for_is_still_a_valid_line() -> None:
     record = {"nan": math.nan, "numpy": np.float64(0.5), "big": 2**70, 3: {"a"}, "pair": (1, 2)}
-    assert read_json(json_line({"nan": math.nan, "numpy": np.float64(0.5)})) == {"nan": None, "numpy": 0.5}
+    assert read_json(json_line({"nan": math.nan, "numpy": np.float64(0.5)})) == {
+        "nan": None,
+        "numpy": 0.5,
+    }
     assert json.loads(json_line({key: record[key] for key in ("big", 3, "pair")})) == {
         "big": 2**70,
         "3": ["a"],
@@ -66,7 +71,9 @@ def test_a_file_is_replaced_whole_and_a_failure_leaves_the_old_one(tmp_path: Pat
     with replacing(path) as file:
         file.write("new\n")
         assert path.read_bytes() == rb"old \ud800"
-        assert [found.name for found in tmp_path.iterdir()] == ["report.txt"], "no name before it is complete"
+        assert [found.name for found in tmp_path.iterdir()] == ["report.txt"], (
+            "no name before it is complete"
+        )
     assert path.read_bytes() == b"new\n"
     assert [found.name for found in tmp_path.iterdir()] == ["report.txt"]
 

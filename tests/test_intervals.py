@@ -22,7 +22,9 @@ def test_fewer_than_two_values_have_no_interval():
 def test_the_bootstrap_is_near_scipys_and_the_same_every_time():
     values = np.random.default_rng(1).beta(2, 3, size=200)
     ours = mean_interval(values)
-    theirs = stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2))
+    theirs = stats.bootstrap(
+        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2)
+    )
     assert ours is not None
     assert ours.method == "bootstrap"
     assert ours[:2] == pytest.approx(theirs.confidence_interval, abs=0.002)
@@ -34,7 +36,9 @@ def test_many_values_get_the_t_interval():
     ours = mean_interval(list(values))
     assert ours is not None
     assert ours.method == "t"
-    assert ours[:2] == pytest.approx(stats.t.interval(0.95, 2000, values.mean(), stats.sem(values)), abs=1e-12)
+    assert ours[:2] == pytest.approx(
+        stats.t.interval(0.95, 2000, values.mean(), stats.sem(values)), abs=1e-12
+    )
 
 
 def test_equal_values_have_an_interval_of_no_width():
@@ -69,7 +73,9 @@ PPI_PYTHON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("row", PPI_PYTHON, ids=lambda row: f"{len(row[0])} labels of {len(row[0]) + row[3]}")
+@pytest.mark.parametrize(
+    "row", PPI_PYTHON, ids=lambda row: f"{len(row[0])} labels of {len(row[0]) + row[3]}"
+)
 def test_ppi_equals_ppi_python(row):
     labels, passed, rest_passed, rest, estimate, low, high = row
     found = ppi_rate(
@@ -77,7 +83,9 @@ def test_ppi_equals_ppi_python(row):
         [verdict == "1" for verdict in passed],
         [True] * rest_passed + [False] * (rest - rest_passed),
     )
-    assert (found.rate, found.low, found.high) == pytest.approx((estimate, low, high), abs=1e-9, rel=0)
+    assert (found.rate, found.low, found.high) == pytest.approx(
+        (estimate, low, high), abs=1e-9, rel=0
+    )
     assert found.method == "PPI++"
 
 
@@ -93,10 +101,14 @@ def test_labels_to_halve_the_interval_do_halve_it():
     verdicts = np.where(random.random(4000) < 0.85, truth, ~truth)
 
     def of(n):
-        return ppi_rate(truth[:n].astype(float).tolist(), verdicts[:n].tolist(), verdicts[n:].tolist())
+        return ppi_rate(
+            truth[:n].astype(float).tolist(), verdicts[:n].tolist(), verdicts[n:].tolist()
+        )
 
     few = of(60)
     more = of(60 + few.more_to_halve)
     assert (more.high - more.low) / (few.high - few.low) == pytest.approx(0.5, abs=0.06)
-    small = ppi_rate(truth[:60].astype(float).tolist(), verdicts[:60].tolist(), verdicts[60:100].tolist())
+    small = ppi_rate(
+        truth[:60].astype(float).tolist(), verdicts[:60].tolist(), verdicts[60:100].tolist()
+    )
     assert small.more_to_halve is None

@@ -64,7 +64,11 @@ DATA = (
 def prose_of_python(path: Path) -> Iterator[tuple[int, str]]:
     """Every string of a module that has a space in it: messages, help, labels, docstrings."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and " " in node.value.strip()
+        ):
             for offset, line in enumerate(node.value.splitlines()):
                 yield node.lineno + offset, line
 
@@ -90,9 +94,13 @@ def files() -> list[Path]:
         if "static" not in path.parts and not any(part in path.as_posix() for part in DATA)
     ]
     pages = [
-        path for folder in ("docs", "examples", "benchmarks", "tools") for path in sorted((ROOT / folder).rglob("*.md"))
+        path
+        for folder in ("docs", "examples", "benchmarks", "tools")
+        for path in sorted((ROOT / folder).rglob("*.md"))
     ]
-    examples = [path for suffix in ("*.toml", "*.py") for path in sorted((ROOT / "examples").rglob(suffix))]
+    examples = [
+        path for suffix in ("*.toml", "*.py") for path in sorted((ROOT / "examples").rglob(suffix))
+    ]
     return [*source, *pages, *examples, *sorted(ROOT.glob("*.md"))]
 
 
@@ -115,12 +123,16 @@ def test_the_help_is_in_plain_english_with_defaults_and_an_example(name: str) ->
         assert "Example:" in shown
         for option in part.params:
             if isinstance(option, click.Option) and _has_default(option):
-                assert "default" in (option.help or ""), f"{name} {option.opts[0]} does not show its default"
+                assert "default" in (option.help or ""), (
+                    f"{name} {option.opts[0]} does not show its default"
+                )
 
 
 def _has_default(option: click.Option) -> bool:
     return (
-        not option.is_flag and not option.multiple and str(option.to_info_dict()["default"]) not in ("None", "", "()")
+        not option.is_flag
+        and not option.multiple
+        and str(option.to_info_dict()["default"]) not in ("None", "", "()")
     )
 
 

@@ -54,9 +54,16 @@ def test_each_case_is_a_test_and_the_failure_shows_the_verdict(pytester: pytest.
     result = pytester.runpytest_inprocess("-v")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*test_bot?good? PASSED*", "*test_bot?bad? FAILED*"])
-    result.stdout.fnmatch_lines(["*FAILED: score 0, band poor*bad*", "*question  What does delivery cost?*"])
     result.stdout.fnmatch_lines(
-        ["*answer    Bananas.*", "*expected  RM 8*", "*why *Low: keyword_recall*", "*keyword_recall*0 of 1*"]
+        ["*FAILED: score 0, band poor*bad*", "*question  What does delivery cost?*"]
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "*answer    Bananas.*",
+            "*expected  RM 8*",
+            "*why *Low: keyword_recall*",
+            "*keyword_recall*0 of 1*",
+        ]
     )
 
 
@@ -79,7 +86,10 @@ def test_a_bot_is_asked_by_the_suite(pytester: pytest.Pytester) -> None:
 
 def test_settings_can_be_given_in_the_mark(pytester: pytest.Pytester) -> None:
     write(
-        pytester, TEST.replace('"suite.toml"', '"suite.toml", profile__pass=0.0').replace('"PASSED"', "verdict.status")
+        pytester,
+        TEST.replace('"suite.toml"', '"suite.toml", profile__pass=0.0').replace(
+            '"PASSED"', "verdict.status"
+        ),
     )
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=2)
@@ -90,7 +100,9 @@ def test_settings_can_be_given_in_the_mark(pytester: pytest.Pytester) -> None:
     [
         (TEST.replace("suite.toml", "sweet.toml"), "sweet.toml"),
         (
-            TEST.replace("answerkey_case", "x").replace("def test_bot(answerkey, x)", "def test_bot(answerkey)"),
+            TEST.replace("answerkey_case", "x").replace(
+                "def test_bot(answerkey, x)", "def test_bot(answerkey)"
+            ),
             "takes the argument answerkey_case",
         ),
     ],
@@ -117,7 +129,9 @@ PROFILE = {
 
 
 def test_an_answer_that_is_given() -> None:
-    verdict = assert_verdict("How long?", answer="It is 30 days.", expected="30 days", profile=PROFILE)
+    verdict = assert_verdict(
+        "How long?", answer="It is 30 days.", expected="30 days", profile=PROFILE
+    )
     assert verdict.passed
     assert verdict.score == 1.0
     with pytest.raises(AssertionError, match="FAILED: score 0"):
@@ -133,7 +147,9 @@ def test_at_least_is_a_mark_of_its_own() -> None:
 
 def test_a_bots_control_characters_do_not_reach_the_terminal() -> None:
     with pytest.raises(AssertionError) as caught:
-        assert_verdict("How long?", answer="\x1b[2J\x1b]0;owned\x07", expected="30 days", profile=PROFILE)
+        assert_verdict(
+            "How long?", answer="\x1b[2J\x1b]0;owned\x07", expected="30 days", profile=PROFILE
+        )
     assert "\x1b" not in str(caught.value)
 
 
@@ -150,5 +166,7 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
         "heavy = {'numpy', 'scipy', 'onnxruntime', 'duckdb', 'pyarrow', 'altair', 'httpx2', 'starlette', 'rich'}\n"
         "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

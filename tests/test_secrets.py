@@ -40,7 +40,10 @@ def test_every_spelling_is_hidden(spelled: str) -> None:
     assert len(hidden) < 50
 
 
-@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40), st.text(max_size=5))
+@given(
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40),
+    st.text(max_size=5),
+)
 def test_any_key_is_hidden_inside_base64(key: str, before: str) -> None:
     encoded = b64encode(f"{before}{key}".encode("utf-8", "replace")).decode()
     assert "***" in Secrets([key]).hide(encoded)

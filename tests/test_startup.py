@@ -10,7 +10,10 @@ HEAVY = ("numpy", "scipy", "pandas", "pyarrow", "duckdb", "onnxruntime", "tokeni
 
 @pytest.mark.parametrize(
     "code",
-    ["import answerkey", "from answerkey.cli.main import answerkey; answerkey(['--help'], standalone_mode=False)"],
+    [
+        "import answerkey",
+        "from answerkey.cli.main import answerkey; answerkey(['--help'], standalone_mode=False)",
+    ],
 )
 def test_nothing_heavy_is_loaded(code):
     told = f"{code}; import sys; print('LOADED', *(m for m in {HEAVY!r} if m in sys.modules))"

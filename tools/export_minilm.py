@@ -32,7 +32,11 @@ OUT = SOURCE / "answerkey" / "embed" / "data" / "all-MiniLM-L6-v2"
 LAYERS, WIDTH, HEADS, LONGEST, EPSILON = 6, 384, 12, 256, 1e-12
 LINEAR = ("qkv", "out", "up", "down")
 ALIGNMENT = 64
-ONNX_TYPES = {"float16": TensorProto.FLOAT16, "float32": TensorProto.FLOAT, "int8": TensorProto.INT8}
+ONNX_TYPES = {
+    "float16": TensorProto.FLOAT16,
+    "float32": TensorProto.FLOAT,
+    "int8": TensorProto.INT8,
+}
 
 Arrays = dict[str, np.ndarray]
 Ranges = dict[str, tuple[float, float]]
@@ -87,7 +91,9 @@ def layout(shapes: dict[str, tuple[str, tuple[int, ...]]]) -> list[dict[str, Any
     for name, (dtype, shape) in shapes.items():
         start = -(-end // ALIGNMENT) * ALIGNMENT
         length = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        tensors.append({"name": name, "dtype": dtype, "shape": list(shape), "offset": start, "length": length})
+        tensors.append(
+            {"name": name, "dtype": dtype, "shape": list(shape), "offset": start, "length": length}
+        )
         end = start + length
     return tensors
 
@@ -114,7 +120,9 @@ class Graph:
 
     def add(self, op: str, *inputs: str, out: str = "", domain: str = "", **attributes: Any) -> str:
         out = out or f"t{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, inputs, [out], domain=domain, name=out, **attributes))
+        self.nodes.append(
+            helper.make_node(op, inputs, [out], domain=domain, name=out, **attributes)
+        )
         return out
 
     def constant(self, value: Any, dtype: str) -> str:
@@ -126,7 +134,9 @@ class Graph:
         weight = f"{name}.weight"
         if self.ranges is None:
             full = self.add("Cast", weight, to=TensorProto.FLOAT)
-            return self.add("Add", self.add("MatMul", x, full, out=f"{name}.product"), f"{name}.bias")
+            return self.add(
+                "Add", self.add("MatMul", x, full, out=f"{name}.product"), f"{name}.bias"
+            )
         low, high = self.ranges[name]
         step = (high - low) / 255
         scale, zero = self.constant(step, "float32"), self.constant(round(-low / step), "uint8")
@@ -135,10 +145,14 @@ class Graph:
         return self.add("MatMulIntegerToFloat", *inputs, domain="com.microsoft")
 
     def norm(self, x: str, name: str) -> str:
-        return self.add("LayerNormalization", x, f"{name}.gain", f"{name}.shift", axis=-1, epsilon=EPSILON)
+        return self.add(
+            "LayerNormalization", x, f"{name}.gain", f"{name}.shift", axis=-1, epsilon=EPSILON
+        )
 
 
-def build(tensors: list[dict[str, Any]], location: str, ranges: Ranges | None = None) -> onnx.ModelProto:
+def build(
+    tensors: list[dict[str, Any]], location: str, ranges: Ranges | None = None
+) -> onnx.ModelProto:
     """ids and mask in; `vectors` (unit, pooled) and `tokens` (the last hidden state) out. With ranges, in 8 bits."""
     graph = Graph(ranges)
     x = _embeddings(graph)
@@ -151,7 +165,10 @@ def build(tensors: list[dict[str, Any]], location: str, ranges: Ranges | None = 
         helper.make_graph(
             graph.nodes,
             "all-MiniLM-L6-v2",
-            [helper.make_tensor_value_info(name, TensorProto.INT32, shape) for name in ("ids", "mask")],
+            [
+                helper.make_tensor_value_info(name, TensorProto.INT32, shape)
+                for name in ("ids", "mask")
+            ],
             [
                 helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", WIDTH]),
                 helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [*shape, WIDTH]),
@@ -165,7 +182,9 @@ def build(tensors: list[dict[str, Any]], location: str, ranges: Ranges | None = 
 
 
 def _external(tensor: dict[str, Any], location: str) -> onnx.TensorProto:
-    proto = TensorProto(name=tensor["name"], dims=tensor["shape"], data_type=ONNX_TYPES[tensor["dtype"]])
+    proto = TensorProto(
+        name=tensor["name"], dims=tensor["shape"], data_type=ONNX_TYPES[tensor["dtype"]]
+    )
     proto.data_location = TensorProto.EXTERNAL
     for key in ("offset", "length"):
         proto.external_data.add(key=key, value=str(tensor[key]))
@@ -177,18 +196,26 @@ def _embeddings(graph: Graph) -> str:
     words = graph.add("Cast", graph.add("Gather", "words", "ids"), to=TensorProto.FLOAT)
     zero, one = graph.constant([0], "int64"), graph.constant([1], "int64")
     length = graph.add("Slice", graph.add("Shape", "ids"), one, graph.constant([2], "int64"))
-    return graph.norm(graph.add("Add", words, graph.add("Slice", "positions", zero, length, zero)), "embed")
+    return graph.norm(
+        graph.add("Add", words, graph.add("Slice", "positions", zero, length, zero)), "embed"
+    )
 
 
 def _encoder(graph: Graph, x: str, at: str) -> str:
     qkv = graph.linear(x, at + "qkv")
     parts = [f"{at}{part}" for part in "qkv"]
-    graph.nodes.append(helper.make_node("Split", [qkv], parts, axis=-1, num_outputs=3, name=at + "split"))
+    graph.nodes.append(
+        helper.make_node("Split", [qkv], parts, axis=-1, num_outputs=3, name=at + "split")
+    )
     # onnxruntime's own attention: standard operators for it are half as fast on a CPU.
-    seen = graph.add("MultiHeadAttention", *parts, "", "mask", domain="com.microsoft", num_heads=HEADS)
+    seen = graph.add(
+        "MultiHeadAttention", *parts, "", "mask", domain="com.microsoft", num_heads=HEADS
+    )
     x = graph.norm(graph.add("Add", graph.linear(seen, at + "out"), x), at + "mid")
     # Beside 8-bit rounding the difference of the two forms is nothing, and tanh is faster.
-    wide = graph.add("Gelu", graph.linear(x, at + "up"), approximate="tanh" if graph.ranges else "none")
+    wide = graph.add(
+        "Gelu", graph.linear(x, at + "up"), approximate="tanh" if graph.ranges else "none"
+    )
     return graph.norm(graph.add("Add", graph.linear(wide, at + "down"), x), at + "end")
 
 
@@ -197,7 +224,9 @@ def _pool(graph: Graph, x: str) -> None:
     last, middle = graph.constant([-1], "int64"), graph.constant([1], "int64")
     mask = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), last)
     total = graph.add("ReduceSum", graph.add("Mul", x, mask), middle, keepdims=0)
-    count = graph.add("Max", graph.add("ReduceSum", mask, middle, keepdims=0), graph.constant(1e-9, "float32"))
+    count = graph.add(
+        "Max", graph.add("ReduceSum", mask, middle, keepdims=0), graph.constant(1e-9, "float32")
+    )
     mean = graph.add("Div", total, count)
     size = graph.add("Max", graph.add("ReduceL2", mean, last), graph.constant(1e-12, "float32"))
     graph.add("Div", mean, size, out="vectors")
@@ -211,7 +240,9 @@ def measure(graph: onnx.ModelProto, out: Path) -> Ranges:
 
     open_graph = onnx.ModelProto.FromString(graph.SerializeToString())
     inputs = {
-        node.output[0].removesuffix(".product"): node.input[0] for node in graph.graph.node if node.op_type == "MatMul"
+        node.output[0].removesuffix(".product"): node.input[0]
+        for node in graph.graph.node
+        if node.op_type == "MatMul"
     }
     for name in inputs.values():
         open_graph.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
@@ -268,8 +299,12 @@ def write(model: Path, out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="the folder with the official model.safetensors and tokenizer.json")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "model", type=Path, help="the folder with the official model.safetensors and tokenizer.json"
+    )
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     write(options.model, options.out)

@@ -45,7 +45,11 @@ def rows() -> list[tuple[str, str, str]]:
 
 def ordinary() -> list[tuple[str, str, str]]:
     """Clauses of passages, which decline nothing."""
-    texts = [text for line in written_lines("passages") for text in (line["premise"], *line["s"], *line["c"])]
+    texts = [
+        text
+        for line in written_lines("passages")
+        for text in (line["premise"], *line["s"], *line["c"])
+    ]
     clauses = sorted({clause for text in texts for clause in clauses_of(text)})
     return [("en", "answers", clause) for clause in random.Random(7).sample(clauses, ORDINARY)]
 
@@ -75,7 +79,11 @@ def main() -> None:
     counter, model = fit([text for *_, text in given[:half]], [kind for _, kind, _ in given[:half]])
     told = model.predict(scaled(counter.transform([text for *_, text in given[half:]])))
     for kind in KINDS:
-        mine = [own == kind for (_, true, _), own in zip(given[half:], told, strict=True) if true == kind]
+        mine = [
+            own == kind
+            for (_, true, _), own in zip(given[half:], told, strict=True)
+            if true == kind
+        ]
         print(f"{kind}: {sum(mine)} of {len(mine)} told by a fit on the other half")
     counter, model = fit([text for *_, text in given], [kind for _, kind, _ in given])
     order = [list(model.classes_).index(kind) for kind in KINDS]

@@ -44,7 +44,10 @@ def commands() -> str:
         command = load_command(name)
         parts.append(_help(command, f"answerkey {name}"))
         if isinstance(command, click.Group):
-            parts += [_help(sub, f"answerkey {name} {key}") for key, sub in sorted(command.commands.items())]
+            parts += [
+                _help(sub, f"answerkey {name} {key}")
+                for key, sub in sorted(command.commands.items())
+            ]
     return "\n".join(parts)
 
 
@@ -69,7 +72,9 @@ def metrics() -> str:
         )
         parts += [_metric_row(metric) for metric in members]
         own = [
-            f"- `{m.name}`: {', '.join(f'`{key}`' for key in _own_settings(m))}" for m in members if _own_settings(m)
+            f"- `{m.name}`: {', '.join(f'`{key}`' for key in _own_settings(m))}"
+            for m in members
+            if _own_settings(m)
         ]
         parts += ["", "Settings, in `[settings]`:\n", *own, ""] if own else [""]
     return "\n".join(parts)
@@ -78,12 +83,23 @@ def metrics() -> str:
 def _metric_row(metric: Metric) -> str:
     facts = metric.facts
     span = f"{'' if facts.low is None else f'{facts.low:g}'}–{'' if facts.high is None else f'{facts.high:g}'}"
-    cells = (f"`{metric.name}`", span, facts.better, ", ".join(facts.needs), facts.summary, facts.empty)
+    cells = (
+        f"`{metric.name}`",
+        span,
+        facts.better,
+        ", ".join(facts.needs),
+        facts.summary,
+        facts.empty,
+    )
     return f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |"
 
 
 def _own_settings(metric: Metric) -> list[str]:
-    return [key for key in metric.keywords() if key not in ("embed", "judge", "words", "routes", "names")]
+    return [
+        key
+        for key in metric.keywords()
+        if key not in ("embed", "judge", "words", "routes", "names")
+    ]
 
 
 def profiles() -> str:
@@ -94,7 +110,9 @@ def profiles() -> str:
     ]
     for name in builtin_names():
         profile = load_profile(name)
-        parts.append(f"## {name}\n\nVersion {profile.version}.\n\n```toml\n{builtin_text(name).rstrip()}\n```\n")
+        parts.append(
+            f"## {name}\n\nVersion {profile.version}.\n\n```toml\n{builtin_text(name).rstrip()}\n```\n"
+        )
     parts.append(
         "## The keys of a profile\n\n"
         + _rows({key: ("", one.help) for key, one in sorted(settings_of(ProfileTable).items())})
@@ -166,11 +184,16 @@ def _value(value: Any) -> str:
 
 
 def python() -> str:
-    parts = ["# Python\n", "What `import answerkey` gives; each name is loaded when it is first used.\n"]
+    parts = [
+        "# Python\n",
+        "What `import answerkey` gives; each name is loaded when it is first used.\n",
+    ]
     for name in sorted(set(answerkey.__all__) - {"__version__"}):
         thing = getattr(answerkey, name)
         about = inspect.getdoc(thing) or ""
-        if name == "AnswerkeyError" or about.startswith(f"{name}("):  # what Python writes where nobody wrote anything
+        if name == "AnswerkeyError" or about.startswith(
+            f"{name}("
+        ):  # what Python writes where nobody wrote anything
             about = PYTHON.get(name, "")
         parts.append(
             f"## {name}\n\n```python\nfrom answerkey import {name}\n\n{_signature(name, thing)}\n```\n\n{about}\n"
@@ -183,12 +206,18 @@ def _signature(name: str, thing: Any) -> str:
         return f"class {name}(Exception)"
     arguments: list[str] = []
     for parameter in inspect.signature(thing).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not any(a.startswith("*") for a in arguments):
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(
+            a.startswith("*") for a in arguments
+        ):
             arguments.append("*")
         as_written = getattr(thing, "__annotations__", {}).get(parameter.name, parameter.annotation)
         arguments.append(_argument(parameter.replace(annotation=as_written)))
     listed = ", ".join(arguments)
-    return f"{name}({listed})" if len(listed) < 90 else f"{name}(\n    " + ",\n    ".join(arguments) + ",\n)"
+    return (
+        f"{name}({listed})"
+        if len(listed) < 90
+        else f"{name}(\n    " + ",\n    ".join(arguments) + ",\n)"
+    )
 
 
 def _argument(parameter: inspect.Parameter) -> str:
@@ -198,7 +227,11 @@ def _argument(parameter: inspect.Parameter) -> str:
         return f"{stars}{parameter.name}{annotation}"
     default = repr(parameter.default)
     default = (
-        "{}" if "factory" in default else re.sub(r"^(\w+)\(.*", r"\1()", default) if "(" in default[1:] else default
+        "{}"
+        if "factory" in default
+        else re.sub(r"^(\w+)\(.*", r"\1()", default)
+        if "(" in default[1:]
+        else default
     )
     return f"{parameter.name}{annotation} = {default}"
 
@@ -212,12 +245,20 @@ def stale() -> list[str]:
     """The pages that differ from what the code says now."""
     texts = {name: NOTE + make().rstrip() + "\n" for name, make in PAGES.items()}
     paths = {name: FOLDER / f"{name}.md" for name in texts}
-    return [name for name, text in texts.items() if not paths[name].is_file() or paths[name].read_text("utf-8") != text]
+    return [
+        name
+        for name, text in texts.items()
+        if not paths[name].is_file() or paths[name].read_text("utf-8") != text
+    ]
 
 
 def main() -> None:
     if "--check" in sys.argv:
-        raise SystemExit(f"stale: {', '.join(old)}; run python tools/make_reference.py" if (old := stale()) else 0)
+        raise SystemExit(
+            f"stale: {', '.join(old)}; run python tools/make_reference.py"
+            if (old := stale())
+            else 0
+        )
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, make in PAGES.items():
         (FOLDER / f"{name}.md").write_text(NOTE + make().rstrip() + "\n", encoding="utf-8")

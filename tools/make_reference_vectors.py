@@ -116,7 +116,13 @@ TAILS = [
     " (RM 1.2M against RM 0.9M)",
     "!",
 ]
-QUESTIONS = ["How long until {}?", "What happens when {}?", "Who decides that {}?", "Is it true that {}?", "why {}"]
+QUESTIONS = [
+    "How long until {}?",
+    "What happens when {}?",
+    "Who decides that {}?",
+    "Is it true that {}?",
+    "why {}",
+]
 
 
 def texts() -> list[str]:
@@ -130,12 +136,20 @@ def texts() -> list[str]:
 
 
 def _sentence(chance: random.Random) -> str:
-    body = " ".join(chance.choice(part) for part in (SUBJECTS, VERBS, OBJECTS)) + chance.choice(TAILS)
-    return body + "." if chance.random() < 0.7 else chance.choice(QUESTIONS).format(body[0].lower() + body[1:])
+    body = " ".join(chance.choice(part) for part in (SUBJECTS, VERBS, OBJECTS)) + chance.choice(
+        TAILS
+    )
+    return (
+        body + "."
+        if chance.random() < 0.7
+        else chance.choice(QUESTIONS).format(body[0].lower() + body[1:])
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", type=Path)
     folder = parser.parse_args().model
     if hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() != OFFICIAL_SHA256:
@@ -144,7 +158,9 @@ def main() -> None:
     from sentence_transformers import SentenceTransformer
 
     said = texts()
-    vectors = SentenceTransformer(str(folder), device="cpu").encode(said, normalize_embeddings=True, batch_size=8)
+    vectors = SentenceTransformer(str(folder), device="cpu").encode(
+        said, normalize_embeddings=True, batch_size=8
+    )
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "reference.json").write_text(json.dumps(said, indent=0) + "\n", encoding="utf-8")
     np.savez_compressed(OUT / "reference.npz", vectors=vectors.astype(np.float16))

@@ -15,8 +15,19 @@ from pathlib import Path
 
 WORLD = Path(__file__).resolve().parents[1] / "src" / "answerkey" / "demo" / "world"
 MONTHS = [date(year, month, 1) for year in (2024, 2025) for month in range(1, 13)]
-STATE_COSTS = {"Sabah": 1.05, "Sarawak": 1.04, "Penang": 0.98}  # freight to the east, a port in the north
-STATES = {"Selangor": 1.6, "Johor": 1.25, "Penang": 1.0, "Sarawak": 0.75, "Perak": 0.7, "Sabah": 0.6}
+STATE_COSTS = {
+    "Sabah": 1.05,
+    "Sarawak": 1.04,
+    "Penang": 0.98,
+}  # freight to the east, a port in the north
+STATES = {
+    "Selangor": 1.6,
+    "Johor": 1.25,
+    "Penang": 1.0,
+    "Sarawak": 0.75,
+    "Perak": 0.7,
+    "Sabah": 0.6,
+}
 # Product: (transactions a month, units each, price, cost share, December peak)
 PRODUCTS = {
     "Groceries": (9000, 6.0, 7.4, 0.78, 1.12),
@@ -40,7 +51,9 @@ def sales_rows(rng: random.Random) -> Iterable[Sequence[object]]:
     for number, month in enumerate(MONTHS):
         for state, size in STATES.items():
             for product, (visits, units_each, price, cost, peak) in PRODUCTS.items():
-                season = peak if month.month == 12 else 1 + 0.05 * math.sin(month.month * math.pi / 6)
+                season = (
+                    peak if month.month == 12 else 1 + 0.05 * math.sin(month.month * math.pi / 6)
+                )
                 growth = 1 + (0.006 if state != "Perak" else -0.004) * number
                 transactions = round(visits * size * season * growth * rng.uniform(0.94, 1.06))
                 units = round(transactions * units_each * rng.uniform(0.97, 1.03))
@@ -57,13 +70,23 @@ def sales_rows(rng: random.Random) -> Iterable[Sequence[object]]:
 
 
 def staff_rows(rng: random.Random) -> Iterable[Sequence[object]]:
-    shares = {"Store operations": 70, "Sales": 34, "Logistics": 26, "Finance": 12, "IT": 10, "Marketing": 8}
+    shares = {
+        "Store operations": 70,
+        "Sales": 34,
+        "Logistics": 26,
+        "Finance": 12,
+        "IT": 10,
+        "Marketing": 8,
+    }
     number = 0
     for department, people in shares.items():
         for _ in range(people):
             number += 1
             role = rng.choices(ROLES, weights=(6, 3, 1))[0]
-            salary = round(DEPARTMENTS[department] * (1 + 0.35 * ROLES.index(role)) * rng.uniform(0.9, 1.15), -1)
+            salary = round(
+                DEPARTMENTS[department] * (1 + 0.35 * ROLES.index(role)) * rng.uniform(0.9, 1.15),
+                -1,
+            )
             joined = date(2016, 1, 4) + timedelta(days=rng.randrange(0, 3620))
             left: object = ""
             if rng.random() < 0.2:
@@ -87,7 +110,14 @@ def page_stream(text: str) -> bytes:
     for paragraph in text.strip().split("\n"):
         lines += textwrap.wrap(paragraph, 80) or [""]
     escaped = [line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines]
-    commands = ["BT", "/F1 16 Tf", "1 0 0 1 72 760 Tm", f"({escaped[0]}) Tj", "/F1 11 Tf", "0 -30 Td"]
+    commands = [
+        "BT",
+        "/F1 16 Tf",
+        "1 0 0 1 72 760 Tm",
+        f"({escaped[0]}) Tj",
+        "/F1 11 Tf",
+        "0 -30 Td",
+    ]
     for line in escaped[1:]:
         commands += [f"({line}) Tj", "0 -16 Td"]
     return "\n".join([*commands, "ET"]).encode("latin-1")
@@ -116,7 +146,10 @@ def make_pdf(pages: Sequence[str]) -> bytes:
     start = len(out)
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     out += b"".join(b"%010d 00000 n \n" % place for place in places)
-    out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
+    out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        start,
+    )
     return bytes(out)
 
 

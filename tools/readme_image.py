@@ -26,7 +26,15 @@ def main() -> None:
         world = Path(place) / "world"
         with resources.as_file(resources.files("answerkey") / "demo" / "world") as shipped:
             shutil.copytree(shipped, world)
-        command = [sys.executable, "-m", "answerkey", "run", "kpi-v2.toml", "--quiet", "--no-charts"]
+        command = [
+            sys.executable,
+            "-m",
+            "answerkey",
+            "run",
+            "kpi-v2.toml",
+            "--quiet",
+            "--no-charts",
+        ]
         subprocess.run(command, cwd=world, check=True, stdout=subprocess.DEVNULL)
         run = next((world / "results").iterdir())
         viewer = [sys.executable, "-m", "answerkey", "view", str(run), "--port", "0"]
@@ -45,7 +53,9 @@ def main() -> None:
 def _photograph(address: str) -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.goto(address, wait_until="networkidle")
         page.get_by_role("link", name="kpi-bot-v2").first.click()

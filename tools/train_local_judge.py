@@ -21,7 +21,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # the fits are small: more threads wait for each other
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # the fits are small: more threads wait for each other
 
 import numpy as np  # noqa: E402
 from tools.local_judge import correctness_study, grounding_study  # noqa: E402
@@ -36,7 +38,15 @@ from tools.local_judge.data import (  # noqa: E402
     with_edits,
 )
 from tools.local_judge.grounding_study import Table, answer_scores, table  # noqa: E402
-from tools.local_judge.measure import Array, Measured, accuracy, auroc, calibration_error, gain, interval  # noqa: E402
+from tools.local_judge.measure import (  # noqa: E402
+    Array,
+    Measured,
+    accuracy,
+    auroc,
+    calibration_error,
+    gain,
+    interval,
+)
 from tools.local_judge.report import Line, filled  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
@@ -71,7 +81,9 @@ def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
     options.keep.mkdir(parents=True, exist_ok=True)
     model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
     model.threads = 1  # for a machine with other work; more threads would wait for each other
-    tables = {name: _table(name, model, options) for name in (*FITTED_SETS, *MEASURED_SETS, SANITY_SET)}
+    tables = {
+        name: _table(name, model, options) for name in (*FITTED_SETS, *MEASURED_SETS, SANITY_SET)
+    }
     fitted: dict[str, Any] = {}
     for name, by_model in (("by_words", False), ("by_model", True)):
         _say(f"fitting {name}")
@@ -106,9 +118,13 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="the folder of the labelled sets")
-    parser.add_argument("--model", type=Path, default=PACKAGED, help="the folder of the entailment model")
+    parser.add_argument(
+        "--model", type=Path, default=PACKAGED, help="the folder of the entailment model"
+    )
     parser.add_argument(
         "--keep",
         type=Path,
@@ -122,7 +138,12 @@ def _options() -> argparse.Namespace:
 
 def rarity(data: Path) -> dict[str, float]:
     """For the commonest stems of all passages: log(sentences / sentences with it), over that of a stem seen twice."""
-    texts = {text for name in GROUNDING_SETS for row in grounding_rows(data, name) for text in row.contexts}
+    texts = {
+        text
+        for name in GROUNDING_SETS
+        for row in grounding_rows(data, name)
+        for text in row.contexts
+    }
     texts |= {document for name in CORPORA for document in corpus(data, name)}
     seen: Counter[str] = Counter()
     count = 0
@@ -138,10 +159,14 @@ def rarity(data: Path) -> dict[str, float]:
 def _table(name: str, model: EntailmentModel, options: argparse.Namespace) -> Table:
     _say(f"features of {name}")
     rows = grounding_rows(options.data, name)
-    return table(with_edits(rows, EDITS_A_SET, options.seed) if name in FITTED_SETS else rows, model)
+    return table(
+        with_edits(rows, EDITS_A_SET, options.seed) if name in FITTED_SETS else rows, model
+    )
 
 
-def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed: int) -> list[Line]:
+def grounding_lines(
+    tables: Mapping[str, Table], fitted: Mapping[str, Any], seed: int
+) -> list[Line]:
     """Each set, the mean over those that are fitted on, and the gain by the model."""
     lines: list[Line] = []
     compared: list[Measured] = []
@@ -157,7 +182,9 @@ def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed
             scores = fitted[model][which].get(name)
             whole = None if scores is None else answer_scores(scores, data)[real]
             figures[column] = (
-                () if whole is None else (auroc(labels, whole), *interval(labels, whole, groups, auroc, seed))
+                ()
+                if whole is None
+                else (auroc(labels, whole), *interval(labels, whole, groups, auroc, seed))
             )
         figures["model alone"] = (auroc(labels, -_least(data, MODEL_FEATURE)[real]),)
         figures["words found"] = (auroc(labels, -_least(data, "recall_all")[real]),)
@@ -166,13 +193,27 @@ def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed
         figures["share unsupported"] = (float(labels.mean()),)
         lines.append(Line(name, int(real.sum()), figures))
         if name in GROUNDING_SETS:
-            pair = (answer_scores(fitted[model][1][name], data)[real] for model in ("by_model", "by_words"))
+            pair = (
+                answer_scores(fitted[model][1][name], data)[real]
+                for model in ("by_model", "by_words")
+            )
             compared.append((labels, *pair, groups))
     fitted_on = [line for line in lines if line.name in GROUNDING_SETS]
-    mean = {column: (float(np.mean([line.figures[column][0] for line in fitted_on])),) for column in lines[0].figures}
-    lines.insert(len(fitted_on), Line("**mean of the five**", sum(line.count for line in fitted_on), mean))
-    difference: dict[str, tuple[float, ...]] = {**dict.fromkeys(mean, ()), "set left out": gain(compared, seed)}
-    lines.insert(len(fitted_on) + 1, Line("gain over words alone", sum(line.count for line in fitted_on), difference))
+    mean = {
+        column: (float(np.mean([line.figures[column][0] for line in fitted_on])),)
+        for column in lines[0].figures
+    }
+    lines.insert(
+        len(fitted_on), Line("**mean of the five**", sum(line.count for line in fitted_on), mean)
+    )
+    difference: dict[str, tuple[float, ...]] = {
+        **dict.fromkeys(mean, ()),
+        "set left out": gain(compared, seed),
+    }
+    lines.insert(
+        len(fitted_on) + 1,
+        Line("gain over words alone", sum(line.count for line in fitted_on), difference),
+    )
     return lines
 
 
@@ -189,9 +230,14 @@ def sentence_lines(data: Table, fitted: Mapping[str, Any], seed: int) -> list[Li
     lines: list[Line] = []
     for title, model in (("groundedness", "by_model"), ("groundedness:words", "by_words")):
         figures = {
-            column: (auroc(labels, scores[known]), *interval(labels, scores[known], groups, auroc, seed))
+            column: (
+                auroc(labels, scores[known]),
+                *interval(labels, scores[known], groups, auroc, seed),
+            )
             for column, scores in zip(
-                ("own fold", "set left out"), (which["ragtruth_qa"] for which in fitted[model]), strict=True
+                ("own fold", "set left out"),
+                (which["ragtruth_qa"] for which in fitted[model]),
+                strict=True,
             )
         }
         figures["length"] = (auroc(labels, data.values["length"][known]),)
@@ -228,7 +274,11 @@ def correctness_lines(
     lines: list[Line] = []
     for name, mask in [*chosen, ("answers written for it", answers.held & (models == "written"))]:
         rules = np.array([ruled(f) for f, used in zip(answers.found, mask, strict=True) if used])
-        labels, given, words = answers.labels[mask], _chance(scores[mask] + rules), _chance(by_words[mask] + rules)
+        labels, given, words = (
+            answers.labels[mask],
+            _chance(scores[mask] + rules),
+            _chance(by_words[mask] + rules),
+        )
         groups = [group for group, used in zip(answers.groups, mask, strict=True) if used]
         rule = np.maximum(answers.column("best_contains"), answers.column("squashed"))[mask]
         figures = {

@@ -36,9 +36,15 @@ def classes() -> dict[str, list[tuple[int, int]]]:
 def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """Numbers as ranges, both ends included."""
     ordered = sorted(numbers)
-    breaks = [0, *(place for place, (a, b) in enumerate(pairwise(ordered), start=1) if b != a + 1), len(ordered)]
+    breaks = [
+        0,
+        *(place for place, (a, b) in enumerate(pairwise(ordered), start=1) if b != a + 1),
+        len(ordered),
+    ]
     return [(ordered[start], ordered[end - 1]) for start, end in pairwise(breaks)]
 
 
 if __name__ == "__main__":
-    (DATA / "characters.json").write_text(json.dumps(classes(), separators=(",", ":")) + "\n", encoding="utf-8")
+    (DATA / "characters.json").write_text(
+        json.dumps(classes(), separators=(",", ":")) + "\n", encoding="utf-8"
+    )

@@ -29,7 +29,9 @@ def checked(bot: Callable[[str], Reply]) -> Callable[[str], Reply]:
     @functools.wraps(bot)
     def ask(question: str) -> Reply:
         reply = bot(question)
-        better = improve_answer(question, reply["answer"], reply["contexts"], reply.get("scores"), model=None)
+        better = improve_answer(
+            question, reply["answer"], reply["contexts"], reply.get("scores"), model=None
+        )
         return {**reply, "answer": better.answer, "quality": better.assessment.to_dict()}
 
     return ask
@@ -56,7 +58,10 @@ class QualityMiddleware:
             body.extend(message.get("body", b""))
             if message.get("more_body"):
                 return
-            headers = [*started[0]["headers"], (b"x-answer-quality", _quality(bytes(body)).encode())]
+            headers = [
+                *started[0]["headers"],
+                (b"x-answer-quality", _quality(bytes(body)).encode()),
+            ]
             await send({**started[0], "headers": headers})
             await send({"type": "http.response.body", "body": bytes(body)})
 
@@ -66,7 +71,9 @@ class QualityMiddleware:
 def _quality(body: bytes) -> str:
     try:
         reply = json.loads(body)
-        result = assess_answer(reply["question"], reply["answer"], reply.get("contexts", ()), reply.get("scores"))
+        result = assess_answer(
+            reply["question"], reply["answer"], reply.get("contexts", ()), reply.get("scores")
+        )
     except (ValueError, KeyError, TypeError):
         return "unknown"
     for finding in result.findings:
@@ -77,7 +84,11 @@ def _quality(body: bytes) -> str:
 @checked
 def bot(question: str) -> Reply:
     contexts = ["Goods may be returned within 30 days of purchase."]
-    answer = "Within 30 days of purchase [1]." if "return" in question.lower() else "Unable to generate an answer."
+    answer = (
+        "Within 30 days of purchase [1]."
+        if "return" in question.lower()
+        else "Unable to generate an answer."
+    )
     return {"question": question, "answer": answer, "contexts": contexts, "scores": [0.72]}
 
 

@@ -12,7 +12,12 @@ class Bot(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         words = asked["q"].lower().strip("?").split()
         found = [text for city, text in KNOWN.items() if city in words]
-        reply = {"data": {"answer": found[0] if found else "I do not know.", "sources": [{"text": t} for t in found]}}
+        reply = {
+            "data": {
+                "answer": found[0] if found else "I do not know.",
+                "sources": [{"text": t} for t in found],
+            }
+        }
         body = json.dumps(reply).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -25,4 +30,6 @@ class Bot(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1] if sys.argv[1:] else 8123)), Bot).serve_forever()
+    ThreadingHTTPServer(
+        ("127.0.0.1", int(sys.argv[1] if sys.argv[1:] else 8123)), Bot
+    ).serve_forever()

@@ -41,7 +41,9 @@ def has_caller_loop() -> bool:
     return _CALLERS.get() is not None
 
 
-def call_on(loop: EventLoop, function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs) -> T:
+def call_on(
+    loop: EventLoop, function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs
+) -> T:
     """The result of an async function, awaited on the loop."""
 
     async def begin() -> T:
@@ -50,7 +52,9 @@ def call_on(loop: EventLoop, function: Callable[P, Awaitable[T]], *arguments: P.
     return asyncio.run_coroutine_threadsafe(begin(), loop).result()
 
 
-def gather(calls: Sequence[Callable[[], Awaitable[object]]], at_once: int = _AT_ONCE) -> list[object]:
+def gather(
+    calls: Sequence[Callable[[], Awaitable[object]]], at_once: int = _AT_ONCE
+) -> list[object]:
     """The results of async calls in order, a few at a time; an exception takes the place of its result."""
 
     async def all_of_them() -> list[object]:
@@ -72,7 +76,9 @@ def begin(work: Callable[[], T]) -> Future[T]:
     """The work in a daemon thread of its own, with the caller's context."""
     done: Future[T] = Future()
     context = copy_context()
-    threading.Thread(target=lambda: context.run(_settle, done, work), name="answerkey-work", daemon=True).start()
+    threading.Thread(
+        target=lambda: context.run(_settle, done, work), name="answerkey-work", daemon=True
+    ).start()
     return done
 
 
@@ -111,7 +117,9 @@ class Patience:
             jobs = self._idle.pop()
         except IndexError:
             jobs = Jobs()
-            threading.Thread(target=self._serve, args=(jobs,), daemon=True, name="answerkey-ask").start()
+            threading.Thread(
+                target=self._serve, args=(jobs,), daemon=True, name="answerkey-ask"
+            ).start()
         jobs.put(lambda: _settle(done, work))
         try:
             done.exception(seconds)
@@ -173,7 +181,9 @@ class Loop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=_serve, args=(self._loop,), daemon=True, name="answerkey-loop").start()
+                threading.Thread(
+                    target=_serve, args=(self._loop,), daemon=True, name="answerkey-loop"
+                ).start()
             return self._loop
 
     def _leave_if_stuck(self, loop: EventLoop) -> None:

@@ -68,7 +68,9 @@ class DiskCache:
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._gone = False
-        self._unchecked = limit_bytes  # bytes written since the size was last looked at; the first write looks
+        self._unchecked = (
+            limit_bytes  # bytes written since the size was last looked at; the first write looks
+        )
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values that are known, by key."""
@@ -76,7 +78,9 @@ class DiskCache:
         for start in range(0, len(keys), _KEYS_PER_QUERY):
             part = keys[start : start + _KEYS_PER_QUERY]
             marks = ",".join("?" * len(part))
-            for key, value in self._run(f"SELECT key, value FROM entries WHERE key IN ({marks})", part):
+            for key, value in self._run(
+                f"SELECT key, value FROM entries WHERE key IN ({marks})", part
+            ):
                 if value[:_SUM_BYTES] == _sum(value[_SUM_BYTES:]):
                     found[key] = value[_SUM_BYTES:]
         return found
@@ -92,7 +96,9 @@ class DiskCache:
         pages = "(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)"
         size = self._run(f"SELECT ({pages}) * page_size FROM pragma_page_size", ())
         if size and size[0][0] > self.limit_bytes:
-            oldest = "SELECT id FROM entries ORDER BY id LIMIT (SELECT count(*) / 4 + 1 FROM entries)"
+            oldest = (
+                "SELECT id FROM entries ORDER BY id LIMIT (SELECT count(*) / 4 + 1 FROM entries)"
+            )
             self._run(f"DELETE FROM entries WHERE id IN ({oldest})", ())
 
     def drop(self, key: bytes) -> None:
@@ -112,7 +118,9 @@ class DiskCache:
                 if connection is None:
                     return []
                 with connection:
-                    return (connection.executemany if many else connection.execute)(sql, values).fetchall()
+                    return (connection.executemany if many else connection.execute)(
+                        sql, values
+                    ).fetchall()
             except sqlite3.OperationalError:  # locked, full, read-only: it may work next time
                 return []
             except sqlite3.DatabaseError:  # not a database, or a damaged one: it is deleted

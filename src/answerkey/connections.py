@@ -26,9 +26,12 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _OF_US = r"(?!host:|content-length:|transfer-encoding:|connection:|expect:)"
 _PLAIN_HEADER = re.compile(_OF_US + r"[\w-]+: [!-~](?:[ -~]*[!-~])?", re.ASCII | re.IGNORECASE)
 _LINE = rb"[^\x00-\x08\x0a-\x1f\x7f]*\r\n"
-_FIELDS = rb"(?:(?!content-length:|transfer-encoding:|connection:(?! *keep-alive\r))[\w-]+:%b)*" % _LINE
+_FIELDS = (
+    rb"(?:(?!content-length:|transfer-encoding:|connection:(?! *keep-alive\r))[\w-]+:%b)*" % _LINE
+)
 _USUAL_HEAD = re.compile(
-    rb"HTTP/1\.1 200 %b(%bcontent-length: *(\d{1,18})\r\n%b)\r\n" % (_LINE, _FIELDS, _FIELDS), re.IGNORECASE
+    rb"HTTP/1\.1 200 %b(%bcontent-length: *(\d{1,18})\r\n%b)\r\n" % (_LINE, _FIELDS, _FIELDS),
+    re.IGNORECASE,
 )
 _FIELD = re.compile(rb"([\w-]+):[ \t]*(.*?)[ \t]*\r\n")
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -54,7 +57,9 @@ class TimedLine(httpcore2.NetworkStream):
     def __init__(self, inner: httpcore2.NetworkStream) -> None:
         self._inner, self.whole, self.used = inner, False, 0.0
         self.origin: httpcore2.Origin | None = None
-        self.received: bytes | None = None  # of a reply whose request was sent: what is read next, and nothing is sent
+        self.received: bytes | None = (
+            None  # of a reply whose request was sent: what is read next, and nothing is sent
+        )
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         received, self.received = self.received, None
@@ -94,7 +99,9 @@ class TimedLine(httpcore2.NetworkStream):
 
 
 class _Backend(httpcore2.SyncBackend):
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *more: Any, **named: Any) -> TimedLine:
+    def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, *more: Any, **named: Any
+    ) -> TimedLine:
         return TimedLine(super().connect_tcp(host, port, _left(), *more, **named))
 
 
@@ -108,7 +115,11 @@ class Pool:
 
     @contextmanager
     def stream(
-        self, method: str, url: str, headers: Sequence[tuple[str, str]], content: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Sequence[tuple[str, str]],
+        content: bytes | None = None,
     ) -> Generator[httpcore2.Response]:
         origin = _parsed(url).origin
         line = self._kept(origin) or self._connected(origin)
@@ -116,7 +127,9 @@ class Pool:
         try:
             if head := _usual_request(method, url, tuple(headers)):
                 size = b"" if content is None else b"Content-Length: %d\r\n" % len(content)
-                with suppress(httpcore2.WriteError):  # a server may answer and close before it has read everything
+                with suppress(
+                    httpcore2.WriteError
+                ):  # a server may answer and close before it has read everything
                     line.write(b"".join((head, size, b"\r\n", content or b"")))
                 received = line.beginning()
                 if usual := _USUAL_HEAD.match(received):
@@ -140,7 +153,9 @@ class Pool:
             with suppress(IndexError):  # another thread may have taken the last
                 line = self._idle.pop()
                 # Where the server has closed it there is something to read: the end.
-                fresh = time.monotonic() - line.used < _KEPT and not line.get_extra_info("is_readable")
+                fresh = time.monotonic() - line.used < _KEPT and not line.get_extra_info(
+                    "is_readable"
+                )
                 if fresh and line.origin == origin:
                     return line
                 self._drop(line)
@@ -188,7 +203,9 @@ def open_pool(url: str) -> Pool | httpcore2.ConnectionPool:
     context = httpcore2.default_ssl_context() if parts.scheme == "https" else None
     if proxy:
         through = httpcore2.Proxy(proxy)
-        return httpcore2.ConnectionPool(context, through, None, keepalive_expiry=_KEPT, network_backend=_Backend())
+        return httpcore2.ConnectionPool(
+            context, through, None, keepalive_expiry=_KEPT, network_backend=_Backend()
+        )
     if context:
         context.set_alpn_protocols(["http/1.1"])
     return Pool(context)

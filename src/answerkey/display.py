@@ -29,7 +29,9 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> 
     head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in header)
     lines = ("".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    return (
+        f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    )
 
 
 def html_bars(shares: Mapping[str, int]) -> str:
@@ -38,7 +40,9 @@ def html_bars(shares: Mapping[str, int]) -> str:
     colours = ("#2e7d32", "#9aa64b", "#c77700", "#b3261e", "#6b6b6b")
     parts = [
         f'<div title="{html_text(name)}: {count}" style="width:{100 * count / total:.2f}%;background:{colour}"></div>'
-        for (name, count), colour in zip(shares.items(), (*colours, *["#6b6b6b"] * len(shares)), strict=False)
+        for (name, count), colour in zip(
+            shares.items(), (*colours, *["#6b6b6b"] * len(shares)), strict=False
+        )
         if count
     ]
     legend = ", ".join(f"{name} {count}" for name, count in shares.items() if count)
@@ -66,4 +70,6 @@ def rate_text(rate: float | None, interval: tuple[float, float] | None) -> str:
     """
     if rate is None:
         return "-"
-    return f"{rate:.0%}" + (f" (95% CI {interval[0] * 100:.0f}–{interval[1]:.0%})" if interval else "")
+    return f"{rate:.0%}" + (
+        f" (95% CI {interval[0] * 100:.0f}–{interval[1]:.0%})" if interval else ""
+    )

@@ -40,8 +40,14 @@ def t_quantile(freedom: float, p: float) -> float:
         return -t_quantile(freedom, 1 - p)
     if freedom <= 2:
         share = 2 * p - 1
-        return math.tan(math.pi * share / 2) if freedom == 1 else share * math.sqrt(2 / (1 - share * share))
-    log_peak = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+        return (
+            math.tan(math.pi * share / 2)
+            if freedom == 1
+            else share * math.sqrt(2 / (1 - share * share))
+        )
+    log_peak = (
+        math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    )
     t = normal_quantile(p)
     for _ in range(200):  # Newton's steps; from the left they never pass the root
         density = math.exp(log_peak - (freedom + 1) / 2 * math.log1p(t * t / freedom))
@@ -64,9 +70,11 @@ def chi2_tail(freedom: int, x: float) -> float:
     if x <= 0:
         return 1.0
     half = x / 2
-    total, term = (0.0, math.exp(-half)) if freedom % 2 == 0 else (
-        math.erfc(math.sqrt(half)), 2 * math.sqrt(half / math.pi) * math.exp(-half)
-    )  # fmt: skip
+    total, term = (
+        (0.0, math.exp(-half))
+        if freedom % 2 == 0
+        else (math.erfc(math.sqrt(half)), 2 * math.sqrt(half / math.pi) * math.exp(-half))
+    )
     for n in range(freedom // 2):
         total += term
         term *= half / (n + (1.0 if freedom % 2 == 0 else 1.5))
@@ -79,7 +87,9 @@ def beta_cdf(a: float, b: float, x: float) -> float:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
         return 1 - beta_cdf(b, a, 1 - x)
-    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    log_front = (
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
     c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
     fraction = d
     for m in range(1, _MOST_STEPS):
@@ -101,10 +111,14 @@ def noncentrality(freedom: int, p: float, t: float) -> float:
     import numpy as np
 
     # P(T < t) is the mean of Φ(t·s − δ) over s, the root of a chi-squared over its degrees of freedom.
-    nodes, weights = np.polynomial.legendre.leggauss(20)  # on ten pieces: few nodes are found quickly
+    nodes, weights = np.polynomial.legendre.leggauss(
+        20
+    )  # on ten pieces: few nodes are found quickly
     low, high = max(0.0, 1 - 9 / math.sqrt(2 * freedom)), 1 + 12 / math.sqrt(2 * freedom)
     piece = (high - low) / 10
-    scales: list[float] = (low + piece * (np.arange(10)[:, None] + (nodes + 1) / 2)).ravel().tolist()
+    scales: list[float] = (
+        (low + piece * (np.arange(10)[:, None] + (nodes + 1) / 2)).ravel().tolist()
+    )
     log_front = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
     shares = [
         weight * piece / 2 * math.exp(log_front + (freedom - 1) * math.log(s) - freedom * s * s / 2)
@@ -112,7 +126,9 @@ def noncentrality(freedom: int, p: float, t: float) -> float:
     ]
 
     def below(delta: float) -> float:
-        return sum(share * normal_cdf(t * s - delta) for share, s in zip(shares, scales, strict=True))
+        return sum(
+            share * normal_cdf(t * s - delta) for share, s in zip(shares, scales, strict=True)
+        )
 
     low, high = t - 1, t + 1  # a bisection: `below` falls as δ grows
     while below(low) < p:

@@ -29,7 +29,9 @@ _ASIDE = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
     """Write all of `content` or nothing; with `durable` it is on the disk when this returns."""
     with _replacing(path) as file:
-        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        file.write(
+            content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+        )
         if durable:
             file.flush()
             os.fsync(file.fileno())
@@ -70,7 +72,9 @@ def _replacing(path: Path) -> Generator[IO[bytes]]:
 
 def _linked(file: IO[bytes], path: Path) -> bool:
     """Whether the file without a name now has this one; no other file is replaced."""
-    descriptor = file.fileno()  # src_dir_fd makes Python follow the link of /proc to the file itself
+    descriptor = (
+        file.fileno()
+    )  # src_dir_fd makes Python follow the link of /proc to the file itself
     try:
         os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
     except FileExistsError:
@@ -82,7 +86,9 @@ def remove_strays(folder: Path) -> None:
     """Remove what a process that was killed between two steps of a replacement left in a folder."""
     for path in folder.rglob(".*") if Path("/proc/self").exists() else ():
         left = _ASIDE.fullmatch(path.name)
-        if left and not Path("/proc", left[1]).exists():  # else the process that writes it still runs
+        if (
+            left and not Path("/proc", left[1]).exists()
+        ):  # else the process that writes it still runs
             path.unlink(missing_ok=True)
 
 
@@ -103,8 +109,16 @@ def json_line(value: object, sort: bool = False) -> bytes:
     """
     try:
         return (_SORTED if sort else _FAST).encode(value)
-    except (TypeError, ValueError, RecursionError):  # half a surrogate pair, a key that is not a string
-        return (_SLOW_SORTED if sort else _SLOW).encode(json_value(value)).encode("utf-8", "backslashreplace")
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # half a surrogate pair, a key that is not a string
+        return (
+            (_SLOW_SORTED if sort else _SLOW)
+            .encode(json_value(value))
+            .encode("utf-8", "backslashreplace")
+        )
 
 
 def json_text(value: object, indent: int = 1) -> str:
@@ -146,6 +160,8 @@ def _finite(written: str) -> float:
 _FAST = msgspec.json.Encoder(enc_hook=text_of)
 _SORTED = msgspec.json.Encoder(enc_hook=text_of, order="deterministic")
 _SLOW, _SLOW_SORTED = (
-    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=text_of, sort_keys=sort)
+    json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=text_of, sort_keys=sort
+    )
     for sort in (False, True)
 )

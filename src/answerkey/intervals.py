@@ -45,7 +45,9 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
     if numbers.size < 2:
         return None
     if numbers.size > BOOTSTRAP_LIMIT:
-        return interval_from_moments(numbers.size, float(numbers.mean()), float(numbers.std(ddof=1)))
+        return interval_from_moments(
+            numbers.size, float(numbers.mean()), float(numbers.std(ddof=1))
+        )
     if np.ptp(numbers) == 0.0:  # the mean of equal floats can be off by a rounding
         return Interval(float(numbers[0]), float(numbers[0]), "bootstrap")
     return _bootstrap_interval(numbers.tobytes())
@@ -88,7 +90,9 @@ def rate_interval(successes: int, n: int) -> Interval | None:
     return Interval(low, high, "wilson")
 
 
-def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bool = False) -> Interval | None:
+def cluster_interval(
+    counts: Sequence[float], sums: Sequence[float], *, rate: bool = False
+) -> Interval | None:
     """Interval of Σ sums / Σ counts, where each cluster has `counts` dependent values that add up to `sums`.
 
     A `rate` stays within 0..1. None for fewer than two clusters.
@@ -114,7 +118,9 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
     else:
         means, errors = _resampled_clusters(sizes, totals)
         method = "cluster bootstrap"
-        if np.mean(errors == 0.0) > 0.01:  # too few clusters differ to studentise: widened percentiles
+        if (
+            np.mean(errors == 0.0) > 0.01
+        ):  # too few clusters differ to studentise: widened percentiles
             tail = 100 * float(normal_cdf(-math.sqrt(groups / (groups - 1)) * critical))
             low, high = (float(end) for end in np.percentile(means, [tail, 100 - tail]))
         else:
@@ -127,7 +133,9 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
 def cluster_error(sizes: NumberArray, residuals: NumberArray) -> float:
     """The cluster-robust standard error of a mean, from the residuals summed per cluster."""
     groups = len(sizes)
-    return math.sqrt(groups / (groups - 1) * float((residuals * residuals).sum())) / float(sizes.sum())
+    return math.sqrt(groups / (groups - 1) * float((residuals * residuals).sum())) / float(
+        sizes.sum()
+    )
 
 
 def _resampled_clusters(sizes: NumberArray, totals: NumberArray) -> tuple[NumberArray, NumberArray]:
@@ -165,7 +173,9 @@ class CorrectedRate:
     method: Literal["PPI++", "stratified labels", "labels"]
 
 
-def ppi_rate(labels: Sequence[float], passed: Sequence[bool], rest: Sequence[bool]) -> CorrectedRate | None:
+def ppi_rate(
+    labels: Sequence[float], passed: Sequence[bool], rest: Sequence[bool]
+) -> CorrectedRate | None:
     """The rate of right answers by prediction-powered inference (PPI++, Angelopoulos et al. 2023).
 
     `labels` are 1 (right) or 0 of a random sample of the cases, `passed` the verdicts of the same cases and `rest` those of
@@ -189,7 +199,9 @@ def ppi_rate(labels: Sequence[float], passed: Sequence[bool], rest: Sequence[boo
     spread = float(np.concatenate([verdicts, unseen]).var(ddof=1))
     power = _ppi_power(covariance, spread, n / others)
     rate = power * float(unseen.mean()) + float((truth - power * verdicts).mean())
-    error = math.sqrt(power**2 * float(unseen.var()) / others + float((truth - power * verdicts).var()) / n)
+    error = math.sqrt(
+        power**2 * float(unseen.var()) / others + float((truth - power * verdicts).var()) / n
+    )
     half, variance = _Z * error, float(truth.var())
     # The smallest number of further labels that halves the error, if labels and verdicts stay as they are.
     to_halve = others if variance / (n + others) <= error**2 / 4 else None

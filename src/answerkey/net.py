@@ -87,7 +87,11 @@ class HttpClient:
 
     @contextmanager
     def stream(
-        self, method: str, url: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        url: str,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Generator[httpcore2.Response]:
         """The reply as it arrives; read its body with `chunks`."""
         sent = [*self._headers, *headers.items()] if headers else self._headers
@@ -116,7 +120,9 @@ class HttpClient:
 
 
 def headers_of(reply: httpcore2.Response) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in reply.headers}
+    return {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in reply.headers
+    }
 
 
 def back_off(tries: int, first: float, longest: float) -> float:

@@ -20,13 +20,22 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import IO, Any, TypeVar, cast
 
-from answerkey.errors import EXIT_BUG, EXIT_INCOMPLETE, EXIT_INPUT, AnswerkeyError, IncompleteError, SettingsError
+from answerkey.errors import (
+    EXIT_BUG,
+    EXIT_INCOMPLETE,
+    EXIT_INPUT,
+    AnswerkeyError,
+    IncompleteError,
+    SettingsError,
+)
 from answerkey.files import json_line, read_json
 
 T = TypeVar("T")
 Work = Callable[[bytes], object]
 _FAILED = b"!"  # begins a reply that is an error
-_SERVE = "import sys; sys.path[:] = {path!r}; from answerkey.processes import serve; serve({entry!r})"
+_SERVE = (
+    "import sys; sys.path[:] = {path!r}; from answerkey.processes import serve; serve({entry!r})"
+)
 # One thread per process: several would only slow each other down.
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -44,7 +53,9 @@ def jobs_for(asked: int | None, pieces: int, *, enough: bool) -> int:
 def threads_to_use() -> int:
     """One per core, or as many as OMP_NUM_THREADS allows: one held to fewer must not start more threads than it has."""
     held = os.environ.get("OMP_NUM_THREADS", "")
-    return min(available_cores(), int(held)) if held.isdecimal() and int(held) else available_cores()
+    return (
+        min(available_cores(), int(held)) if held.isdecimal() and int(held) else available_cores()
+    )
 
 
 class Processes:
@@ -60,10 +71,15 @@ class Processes:
         program = _SERVE.format(path=[path or os.getcwd() for path in sys.path], entry=entry)
         for _ in range(count):
             process = subprocess.Popen(
-                [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                env={**os.environ, **_THREADS}, process_group=0,
-            )  # fmt: skip
-            threading.Thread(target=self._drive, args=(process, setup), daemon=True, name="answerkey-process").start()
+                [sys.executable, "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **_THREADS},
+                process_group=0,
+            )
+            threading.Thread(
+                target=self._drive, args=(process, setup), daemon=True, name="answerkey-process"
+            ).start()
 
     def begin(self, item: object) -> Future[bytes]:
         done: Future[bytes] = Future()

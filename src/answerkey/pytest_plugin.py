@@ -37,7 +37,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if mark is None:
         return
     if "answerkey_case" not in metafunc.fixturenames:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: a test with @{MARK} takes the argument answerkey_case")
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid}: a test with @{MARK} takes the argument answerkey_case"
+        )
     from answerkey.cases import load_cases
     from answerkey.errors import AnswerkeyError
 
@@ -68,7 +70,9 @@ def answerkey(_answerkey_session: VerdictSession, request: pytest.FixtureRequest
 @pytest.fixture
 def answerkey_case() -> Case:
     """One case of the marked suite; a test without the mark fails."""
-    pytest.fail(f'mark the test with @pytest.mark.{MARK}("suite.toml") to get its cases', pytrace=False)
+    pytest.fail(
+        f'mark the test with @pytest.mark.{MARK}("suite.toml") to get its cases', pytrace=False
+    )
 
 
 class Answerkey:
@@ -82,10 +86,14 @@ class Answerkey:
         from answerkey.types import Case
 
         if isinstance(given, Case) and "answer" not in about and self._suite is None:
-            raise pytest.UsageError(f'give answer=…, or mark the test with @pytest.mark.{MARK}("suite.toml")')
+            raise pytest.UsageError(
+                f'give answer=…, or mark the test with @pytest.mark.{MARK}("suite.toml")'
+            )
         return self._session.outcome(given, self._suite, about)
 
-    def assert_verdict(self, given: str | Case, *, at_least: float | None = None, **about: object) -> Verdict:
+    def assert_verdict(
+        self, given: str | Case, *, at_least: float | None = None, **about: object
+    ) -> Verdict:
         """Fail if the verdict does not pass, or if its score is below `at_least`, and show why.
 
         `given` is a question or a case; `about` as for `answerkey.assert_verdict`. The profile is that of the call,
@@ -99,6 +107,8 @@ def _suite_of(mark: pytest.Mark, test_file: Path) -> Suite:
     from answerkey.runs.suite import load_suite
 
     if len(mark.args) != 1:
-        raise pytest.UsageError(f'{test_file.name}: give one path, as in @pytest.mark.{MARK}("suite.toml")')
+        raise pytest.UsageError(
+            f'{test_file.name}: give one path, as in @pytest.mark.{MARK}("suite.toml")'
+        )
     overrides = {key.replace("__", "."): value for key, value in mark.kwargs.items()}
     return load_suite(test_file.parent / mark.args[0], overrides)

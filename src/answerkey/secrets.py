@@ -40,7 +40,9 @@ class Secrets:
         if len(value) >= _SHORTEST and value not in self._values:
             self._values.add(value)
             spelled = {spelling for known in self._values for spelling in _spellings(known)}
-            self._pattern = re.compile("|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.I)
+            self._pattern = re.compile(
+                "|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.I
+            )
 
     def hide(self, text: str) -> str:
         """The text with every key replaced by `***`."""
@@ -76,12 +78,18 @@ def _spellings(value: str) -> Iterator[str]:
     yield value
     for ascii_only in (True, False):
         escaped = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-        yield from (escaped, escaped.replace("/", "\\/"), json.dumps(escaped, ensure_ascii=ascii_only)[1:-1])
+        yield from (
+            escaped,
+            escaped.replace("/", "\\/"),
+            json.dumps(escaped, ensure_ascii=ascii_only)[1:-1],
+        )
     yield "".join(f"\\u{ord(char):04x}" for char in value)
     yield from (quote(value, safe=""), quote(value), quote_plus(value), escape(value))
     yield repr(value)[1:-1]
     raw = value.encode("utf-8", "replace")
-    for before in range(3):  # a key inside a longer text, such as `user:key`, starts at any of three places
+    for before in range(
+        3
+    ):  # a key inside a longer text, such as `user:key`, starts at any of three places
         whole = b64encode(b"\0" * before + raw).decode().rstrip("=")
         # The first and last characters mix with the neighbours; what is between is the key's alone.
         inner = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]

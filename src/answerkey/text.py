@@ -9,10 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-MARKS = "\u0300-\u036f\u064b-\u065f\u0670\u0900-\u0dff\u200c\u200d"  # written over or after a letter
+MARKS = (
+    "\u0300-\u036f\u064b-\u065f\u0670\u0900-\u0dff\u200c\u200d"  # written over or after a letter
+)
 # Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese
 UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[\w{MARKS}{UNSPACED}]+")  # vowel signs of unspaced scripts are no letters to \w
+_WORD = re.compile(
+    rf"[\w{MARKS}{UNSPACED}]+"
+)  # vowel signs of unspaced scripts are no letters to \w
 _UNSPACED = re.compile(rf"[{UNSPACED}]+")
 _TYPOGRAPHIC = str.maketrans("‘’‚‛′“”„‟″«»‹›‐‑‒–—―−", "'''''" + '"' * 7 + "''" + "-" * 7)
 _SENTENCE_END = re.compile(r"[.!?]+")
@@ -41,9 +45,16 @@ _INVISIBLE = re.compile(
 )
 _IN_DIGITS = re.compile(r"['\u00a0\u202f]")
 _SCALES = {
-    "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
-    "tn": 1e12, "trillion": 1e12,
-}  # fmt: skip
+    "k": 1e3,
+    "thousand": 1e3,
+    "m": 1e6,
+    "million": 1e6,
+    "b": 1e9,
+    "bn": 1e9,
+    "billion": 1e9,
+    "tn": 1e12,
+    "trillion": 1e12,
+}
 _FORMULA_SIGNS = tuple("=+-@＝＋－＠")
 
 
@@ -114,7 +125,9 @@ def citations(text: str) -> list[int]:
         for part in re.split(r"\s*[,;]\s*", mark):
             ends = [int(end) for end in re.findall(r"\d+", part)]
             # Of a range of thousands only the ends: it must not become a list of thousands.
-            found += (ends[0], ends[-1]) if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1)
+            found += (
+                (ends[0], ends[-1]) if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1)
+            )
     return found
 
 
@@ -195,7 +208,9 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
         if value is None or not math.isfinite(value := value * _SCALES.get(unit, 1.0)):
             continue
         value = -value if sign or sign_after else value
-        found.append(Number(value, match[0].strip(), unit in {"%", "percent"}, bool(currency), match.end()))
+        found.append(
+            Number(value, match[0].strip(), unit in {"%", "percent"}, bool(currency), match.end())
+        )
     return tuple(found)
 
 
@@ -210,9 +225,15 @@ def _digits(written: str, decimal: str) -> float | None:
     if len(set(marks)) == 2:  # both marks: the last one is the decimal mark
         last = marks[-1]
         other = "," if last == "." else "."
-        return float(plain.replace(other, "").replace(last, ".")) if marks.count(last) == 1 else None
+        return (
+            float(plain.replace(other, "").replace(last, ".")) if marks.count(last) == 1 else None
+        )
     mark, groups = marks[0], plain.split(marks[0])
-    in_threes = all(len(group) == 3 for group in groups[1:]) and 1 <= len(groups[0]) <= 3 and groups[0] != "0"
+    in_threes = (
+        all(len(group) == 3 for group in groups[1:])
+        and 1 <= len(groups[0]) <= 3
+        and groups[0] != "0"
+    )
     if len(marks) > 1:
         indian = mark == "," and len(groups[-1]) == 3 and all(len(g) == 2 for g in groups[1:-1])
         return float("".join(groups)) if in_threes or indian else None

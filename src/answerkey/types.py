@@ -16,7 +16,9 @@ Json = dict[str, Any]
 ErrorKind = Literal["", "infrastructure", "content"]
 
 LARGEST = 1e100  # of a score, a grade or a time: its square must be a float, too
-Number = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]  # checked where stored outcomes are read
+Number = Annotated[
+    float, msgspec.Meta(ge=-LARGEST, le=LARGEST)
+]  # checked where stored outcomes are read
 
 
 class Status(StrEnum):
@@ -190,7 +192,9 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True):
 
 # There are more scores than anything else, and a struct is made in a tenth of the time. `replace` and `asdict` of
 # dataclasses still take it.
-Score.__dataclass_fields__ = {each.name: each for each in fields(make_dataclass("Score", Score.__struct_fields__))}
+Score.__dataclass_fields__ = {
+    each.name: each for each in fields(make_dataclass("Score", Score.__struct_fields__))
+}
 
 Pair = tuple[Case, Response]
 Better = Literal["higher", "lower", "neither"]
@@ -244,7 +248,9 @@ class Profile:
     scale: float = 1.0
     route_weight: float = 0.0
     informational: tuple[str, ...] = ()
-    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    settings: Mapping[str, Mapping[str, object]] = field(
+        default_factory=dict[str, Mapping[str, object]]
+    )
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     summary: str = ""
     digest: str = ""
@@ -268,7 +274,9 @@ class Profile:
     def metrics(self) -> tuple[str, ...]:
         """Every metric the profile needs, on any route, with the informational ones."""
         route = ["route_score"] if self.route_weight else []
-        return tuple(dict.fromkeys([*(c.metric for c in self.criteria), *route, *self.informational]))
+        return tuple(
+            dict.fromkeys([*(c.metric for c in self.criteria), *route, *self.informational])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,5 +325,9 @@ class Outcome:
         <Outcome q1: FAILED 0.20, recall 0.2 < 0.5>
         """
         score = "" if self.verdict.score is None else f" {self.verdict.score:.2f}"
-        why = "; ".join(self.verdict.shortfalls) or self.response.error or repr((self.response.answer or "")[:60])
+        why = (
+            "; ".join(self.verdict.shortfalls)
+            or self.response.error
+            or repr((self.response.answer or "")[:60])
+        )
         return f"<Outcome {self.case.id}: {self.verdict.status}{score}, {why}>"

@@ -20,7 +20,9 @@ from answerkey.errors import SettingsError, did_you_mean
 from answerkey.secrets import Secrets
 
 _LONGEST = 300
-_SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD)(?:_|$)", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD)(?:_|$)", re.IGNORECASE
+)
 _SHORTEST_VALUE = 12  # shorter values are words that an answer may contain
 _secrets = cache(Secrets)
 
@@ -32,8 +34,12 @@ def import_user_module(name: str, what: str) -> ModuleType:
         module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise SettingsError(f"{what}: no module {name} next to the suite nor installed") from None
-        raise SettingsError(f"{what}: its module needs {error.name}, which is not installed") from error
+            raise SettingsError(
+                f"{what}: no module {name} next to the suite nor installed"
+            ) from None
+        raise SettingsError(
+            f"{what}: its module needs {error.name}, which is not installed"
+        ) from error
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{what}: importing it failed: {error_text(error)}") from error
     for new in sys.modules.keys() - known:
@@ -52,7 +58,10 @@ def load_object(spec: str, folder: Path, setting: str) -> Any:
     if not colon or not module_name or not name:
         raise SettingsError(f'{setting} = "{spec}": expected "module:function"')
     top = module_name.partition(".")[0]
-    if any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names:
+    if (
+        any((folder / entry).exists() for entry in (f"{top}.py", top))
+        and top not in sys.stdlib_module_names
+    ):
         # A module of the same name from another suite's folder is not the one that is meant.
         origin = getattr(sys.modules.get(top), "__file__", None)
         if not origin or not Path(origin).resolve().is_relative_to(folder.resolve()):
@@ -64,7 +73,9 @@ def load_object(spec: str, folder: Path, setting: str) -> Any:
         if not hasattr(found, part):
             public = [n for n in dir(found) if not n.startswith("_")]
             where = getattr(module, "__file__", module_name)
-            raise SettingsError(f'{setting} = "{spec}": no "{part}" in {where}{did_you_mean(part, public)}')
+            raise SettingsError(
+                f'{setting} = "{spec}": no "{part}" in {where}{did_you_mean(part, public)}'
+            )
         found = getattr(found, part)
     return found
 
@@ -120,4 +131,8 @@ def error_text(error: BaseException) -> str:
 def environment_secrets() -> Secrets:
     """The values of variables such as OPENAI_API_KEY: what a client library puts into its messages."""
     named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
-    return _secrets(frozenset(v for value in named if len(v := value.strip()) >= _SHORTEST_VALUE and " " not in v))
+    return _secrets(
+        frozenset(
+            v for value in named if len(v := value.strip()) >= _SHORTEST_VALUE and " " not in v
+        )
+    )

@@ -61,12 +61,19 @@ def attack(
 
 
 def write_suite(
-    folder: Path, bot: str, rows: Sequence[Mapping[str, Any]] | int = 2, head: str = "", more: str = ""
+    folder: Path,
+    bot: str,
+    rows: Sequence[Mapping[str, Any]] | int = 2,
+    head: str = "",
+    more: str = "",
 ) -> Path:
     """A suite of a Python bot with its cases; `head` goes before the tables, `more` after them."""
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(rows, int):
-        rows = [{"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}."} for n in range(rows)]
+        rows = [
+            {"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}."}
+            for n in range(rows)
+        ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
     (folder / "bot.py").write_text(bot, encoding="utf-8")
@@ -83,5 +90,11 @@ def run_folder(folder: Path) -> Path:
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
-    lines = (run_folder(folder) / "results.jsonl").read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+    lines = (
+        (run_folder(folder) / "results.jsonl")
+        .read_bytes()
+        .decode("utf-8")
+        .removesuffix("\n")
+        .split("\n")
+    )
     return [json.loads(line, parse_constant=lambda name: 1 / 0) for line in lines]

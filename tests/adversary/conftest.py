@@ -13,6 +13,8 @@ from tests.adversary.attack import Attacked
 def here(cli: Callable[..., Any]) -> Callable[..., Attacked]:
     def call(*arguments: object) -> Attacked:
         ended = cli(*arguments)
-        return Attacked(ended.code, ended.out.encode("utf-8", "replace"), ended.err.encode("utf-8", "replace"))
+        return Attacked(
+            ended.code, ended.out.encode("utf-8", "replace"), ended.err.encode("utf-8", "replace")
+        )
 
     return call

@@ -49,7 +49,10 @@ PHASES = ("startup", "asking", "scoring", "reports", "rescore", "compare", "swee
 
 
 def main_in_fork(
-    arguments: list[str], step: int | None, torn: bool = False, count: Callable[[str], Any] | None = None
+    arguments: list[str],
+    step: int | None,
+    torn: bool = False,
+    count: Callable[[str], Any] | None = None,
 ) -> int:
     """The exit code, or -9 where it killed itself at that step; `count` is called with the name of each step."""
     child = os.fork()
@@ -61,7 +64,8 @@ def main_in_fork(
         for number, to in ((0, nowhere), (1, nowhere), (2, errors)):
             os.dup2(to, number)
         sys.stdout, sys.stderr = (
-            io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8", write_through=True) for n in (1, 2)
+            io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8", write_through=True)
+            for n in (1, 2)
         )
         _hook(step, torn, count)
         sys.argv = ["answerkey", *arguments]
@@ -102,7 +106,11 @@ def _hook(step: int | None, torn: bool, count: Callable[[str], Any] | None) -> N
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
     _, mode, flags = arguments
-    return bool(flags & (os.O_WRONLY | os.O_RDWR)) if isinstance(flags, int) else "r" not in (mode or "r")
+    return (
+        bool(flags & (os.O_WRONLY | os.O_RDWR))
+        if isinstance(flags, int)
+        else "r" not in (mode or "r")
+    )
 
 
 def steps_of(arguments: list[str]) -> list[str]:
@@ -134,7 +142,10 @@ class World:
         os.chdir(folder)
         os.environ["ANSWERKEY_CACHE"] = str(folder / "cache")
         self.log = folder / "asked.txt"
-        rows = [{"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}."} for n in range(CASES)]
+        rows = [
+            {"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}."}
+            for n in range(CASES)
+        ]
         Path("cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         Path("bot.py").write_text(BOT.format(log=str(self.log)))
         Path("extra.py").write_text(METRIC)
@@ -152,7 +163,15 @@ class World:
         self.run = ["run", "suite.toml", "--no-charts", "--quiet", "--out"]
         self.steps = steps_of([*self.run, "first"])
         self.first = next(Path("first").glob("*/run.json")).parent
-        self.rescore = ["rescore", str(self.first), "--profile", "profile.toml", "--no-charts", "--quiet", "--out"]
+        self.rescore = [
+            "rescore",
+            str(self.first),
+            "--profile",
+            "profile.toml",
+            "--no-charts",
+            "--quiet",
+            "--out",
+        ]
         self.compare = ["compare", str(self.first), str(self.first), "--out"]
         self.sweep = ["sweep", "sweep.toml", "--no-plots", "--out"]
         commands = {"rescore": self.rescore, "compare": self.compare, "sweep": self.sweep}
@@ -173,9 +192,15 @@ class World:
 
 def kill_once(world: World, phase: str, rng: Random, counts: Counter[str]) -> None:
     out = f"out{counts['kills']}"
-    before = {path: path.read_bytes() for path in world.first.iterdir() if path.suffix in (".jsonl", ".json")}
+    before = {
+        path: path.read_bytes()
+        for path in world.first.iterdir()
+        if path.suffix in (".jsonl", ".json")
+    }
     world.log.write_text("")
-    command = {"rescore": world.rescore, "compare": world.compare, "sweep": world.sweep}.get(phase, world.run)
+    command = {"rescore": world.rescore, "compare": world.compare, "sweep": world.sweep}.get(
+        phase, world.run
+    )
     code = main_in_fork([*command, out], world.step(phase, rng), torn=rng.random() < 0.5)
     counts["kills"] += 1
     counts[f"killed in {phase}"] += code == -signal.SIGKILL
@@ -206,7 +231,9 @@ def _continue(world: World, phase: str, command: list[str], out: str, counts: Co
     counts["not continued"] += code != 0
     if code:
         print(phase, again, code, Path("errors.txt").read_text()[-600:], file=sys.stderr)
-    if phase not in ("compare", "sweep") and main_in_fork(["report", str(_newest(Path(out))), "--no-charts"], None):
+    if phase not in ("compare", "sweep") and main_in_fork(
+        ["report", str(_newest(Path(out))), "--no-charts"], None
+    ):
         counts["no report"] += 1
 
 
@@ -220,7 +247,9 @@ def _records(out: Path) -> dict[str, set[str]]:
     for path in out.glob("*/*.jsonl"):
         if path.name in ("responses.jsonl", "scores.jsonl"):
             found[path.name] = {
-                line for line in path.read_text(errors="replace").splitlines(keepends=True) if line.endswith("\n")
+                line
+                for line in path.read_text(errors="replace").splitlines(keepends=True)
+                if line.endswith("\n")
             }
     return found
 
@@ -269,14 +298,21 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
         out,
     ]
     rows = [
-        {"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}.", "answer": f"It is {n}."}
+        {
+            "id": f"q{n}",
+            "question": f"What is {n}?",
+            "expected": f"It is {n}.",
+            "answer": f"It is {n}.",
+        }
         for n in range(200)
     ]
     Path("recorded.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("recorded.toml").write_text('cases = ["recorded.jsonl"]\nprofile = "profile.toml"\n')
     env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
     with Path("errors.txt").open("a") as errors:
-        child = subprocess.Popen(command, env=env, stdout=errors, stderr=errors, start_new_session=True)
+        child = subprocess.Popen(
+            command, env=env, stdout=errors, stderr=errors, start_new_session=True
+        )
         until = time.monotonic() + seconds
         while time.monotonic() < until and child.poll() is None:
             if list(Path(out).glob("*/run.json")):  # it has begun: at most a moment more
@@ -289,7 +325,9 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
         kept = {path.name: path.read_bytes() for path in Path(out).glob("*/parts/*.parquet")}
         run = _newest(Path(out))
         again = [*command, *(["--resume"] if run else [])]
-        code = subprocess.run(again, env=env, stdout=errors, stderr=errors, check=False, timeout=300).returncode
+        code = subprocess.run(
+            again, env=env, stdout=errors, stderr=errors, check=False, timeout=300
+        ).returncode
     counts["not continued"] += code != 0
     if code:
         print("Ray", code, Path("errors.txt").read_text()[-1500:], file=sys.stderr)

@@ -22,7 +22,14 @@ REPLACED = {
     "scores.jsonl": ("n", "id", "scores", "verdict", "verdict.status", "verdict.score", "verdict.parts", "verdict.passed"),
     "run.json": ("name", "profile", "fingerprint", "settings", "gate", "metrics", "count", "partial"),
 }  # fmt: skip
-ALLOWED = ("count -7", "response.seconds -7", "verdict.score -7", "case.expected ['x']", "metrics ['x']", "gate ['x']")
+ALLOWED = (
+    "count -7",
+    "response.seconds -7",
+    "verdict.score -7",
+    "case.expected ['x']",
+    "metrics ['x']",
+    "gate ['x']",
+)
 DAMAGES = [
     (file, place, value)
     for file, places in REPLACED.items()
@@ -84,7 +91,9 @@ def check(cli: Callable[..., Any], run: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize(("file", "place", "value"), DAMAGES)
-def test_a_field_of_another_type(damaged: Path, cli: Callable[..., Any], file: str, place: str, value: Any) -> None:
+def test_a_field_of_another_type(
+    damaged: Path, cli: Callable[..., Any], file: str, place: str, value: Any
+) -> None:
     path = damaged / file
     lines = path.read_text().splitlines()
     if file == "run.json":
@@ -100,7 +109,9 @@ def test_a_field_of_another_type(damaged: Path, cli: Callable[..., Any], file: s
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[:12].encode().hex())
 @pytest.mark.parametrize("file", ["responses.jsonl", "scores.jsonl"])
-def test_a_line_that_is_no_record(damaged: Path, cli: Callable[..., Any], file: str, line: str) -> None:
+def test_a_line_that_is_no_record(
+    damaged: Path, cli: Callable[..., Any], file: str, line: str
+) -> None:
     lines = (damaged / file).read_text().splitlines()
     (damaged / file).write_text("\n".join([*lines[:2], line, *lines[2:]]) + "\n")
     tracemalloc.start()
@@ -111,7 +122,9 @@ def test_a_line_that_is_no_record(damaged: Path, cli: Callable[..., Any], file: 
     assert "line 3" in cli("report", damaged).last_line
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", "null", '{"totals": 3}', '{"totals": NaN}', "[" * 5000, "\x00"])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", "{}", "null", '{"totals": 3}', '{"totals": NaN}', "[" * 5000, "\x00"]
+)
 def test_a_summary_that_is_none(damaged: Path, cli: Callable[..., Any], content: str) -> None:
     (damaged / "summary.json").write_text(content)
     ended = cli("summary", damaged)

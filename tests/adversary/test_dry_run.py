@@ -27,9 +27,13 @@ TOUCH = "open({!r}, 'w').write('executed')\n"
         'kind = "full-context"\nknowledge = "docs"\nllm = "ollama"',
     ],
 )
-def test_the_bot_is_not_executed(here: Callable[..., Attacked], tmp_path: Path, target: str) -> None:
+def test_the_bot_is_not_executed(
+    here: Callable[..., Attacked], tmp_path: Path, target: str
+) -> None:
     touched = tmp_path / "touched"
-    suite = write_suite(tmp_path, TOUCH.format(str(touched)) + "def answer(question):\n    return 1\n")
+    suite = write_suite(
+        tmp_path, TOUCH.format(str(touched)) + "def answer(question):\n    return 1\n"
+    )
     suite.write_text(suite.read_text().replace('call = "bot:answer"', target))
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("text")
@@ -52,7 +56,9 @@ def test_the_bot_is_not_executed(here: Callable[..., Attacked], tmp_path: Path, 
         ('kind = "rag"\ngradio = "docs"', 'has no setting "gradio"'),
     ],
 )
-def test_its_settings_are_still_checked(here: Callable[..., Attacked], tmp_path: Path, target: str, line: str) -> None:
+def test_its_settings_are_still_checked(
+    here: Callable[..., Attacked], tmp_path: Path, target: str, line: str
+) -> None:
     suite = write_suite(tmp_path, "")
     suite.write_text(suite.read_text().replace('call = "bot:answer"', target))
     ended = here("run", suite, "--dry-run")

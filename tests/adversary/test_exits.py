@@ -14,7 +14,9 @@ GATE = '[gate]\nrequire = ["success >= 2"]'
 
 
 @pytest.mark.parametrize("leave", ["sys.exit(0)", "raise SystemExit", "exit(0)"])
-def test_a_bot_module_that_exits_is_named(here: Callable[..., Attacked], tmp_path: Path, leave: str) -> None:
+def test_a_bot_module_that_exits_is_named(
+    here: Callable[..., Attacked], tmp_path: Path, leave: str
+) -> None:
     suite = write_suite(tmp_path, f"import sys\n{leave}\n{GOOD}", more=GATE)
     ended = here("run", suite, "--no-charts")
     assert ended.is_clean()
@@ -23,8 +25,12 @@ def test_a_bot_module_that_exits_is_named(here: Callable[..., Attacked], tmp_pat
 
 
 @pytest.mark.parametrize("where", ["modules", "reranker"])
-def test_another_module_that_exits_is_named(here: Callable[..., Attacked], tmp_path: Path, where: str) -> None:
-    suite = write_suite(tmp_path, GOOD, head='modules = ["extra"]' if where == "modules" else "", more=GATE)
+def test_another_module_that_exits_is_named(
+    here: Callable[..., Attacked], tmp_path: Path, where: str
+) -> None:
+    suite = write_suite(
+        tmp_path, GOOD, head='modules = ["extra"]' if where == "modules" else "", more=GATE
+    )
     (tmp_path / "extra.py").write_text("import sys\nsys.exit(0)\n")
     if where == "modules":
         ended = here("run", suite, "--no-charts")
@@ -33,7 +39,9 @@ def test_another_module_that_exits_is_named(here: Callable[..., Attacked], tmp_p
         (tmp_path / "docs" / "a.txt").write_text("It is 1.")
         with suite.open("a") as file:
             file.write('[retrieval]\ndocuments = "docs"\nreranker = "extra:f"\n')
-        (tmp_path / "cases.jsonl").write_text('{"id": "1", "question": "What?", "relevant": {"a.txt": 1}}\n')
+        (tmp_path / "cases.jsonl").write_text(
+            '{"id": "1", "question": "What?", "relevant": {"a.txt": 1}}\n'
+        )
         ended = here("sweep", suite, "--no-plots")
     assert ended.is_clean()
     assert ended.code == 2, ended.lines
@@ -56,7 +64,9 @@ def test_a_metric_that_exits_is_an_error_of_its_score(
         assert row["scores"]["leaves"]["error"].startswith("SystemExit")
 
 
-def test_a_bot_that_exits_is_an_error_of_its_question(here: Callable[..., Attacked], tmp_path: Path) -> None:
+def test_a_bot_that_exits_is_an_error_of_its_question(
+    here: Callable[..., Attacked], tmp_path: Path
+) -> None:
     suite = write_suite(tmp_path, "import sys\ndef answer(question):\n    sys.exit(0)\n", more=GATE)
     ended = here("run", suite, "--no-charts")
     assert ended.is_clean()

@@ -70,16 +70,26 @@ def in_json(spelled: str, escaped: bool) -> bytes:
 
 @pytest.mark.network
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_target_that_repeats_the_key(tmp_path: Path, cli: Callable[..., Any], spelling: str) -> None:
+def test_a_target_that_repeats_the_key(
+    tmp_path: Path, cli: Callable[..., Any], spelling: str
+) -> None:
     spelled = SPELLINGS[spelling]
     replies: Iterator[Any] = iter(
         [
-            (200, "application/json", in_json(spelled, spelling in ("JSON", "escapes", "JSON twice"))),
+            (
+                200,
+                "application/json",
+                in_json(spelled, spelling in ("JSON", "escapes", "JSON twice")),
+            ),
             (500, "text/plain", f"bad {spelled}".encode()),
         ]
     )
     with Bot(lambda body: next(replies)) as bot:
-        check(cli, tmp_path, suite_with(tmp_path, HTTP.format(url=bot.url), more="[run]\nworkers = 1\n"))
+        check(
+            cli,
+            tmp_path,
+            suite_with(tmp_path, HTTP.format(url=bot.url), more="[run]\nworkers = 1\n"),
+        )
 
 
 @pytest.mark.network
@@ -95,16 +105,28 @@ def test_a_redirect_whose_address_repeats_the_header(
         good = "def answer(question):\n    return 'It is fine.'\n"
         head = 'metrics = ["rubric.accuracy"]'
         judged = suite_with(tmp_path, 'call = "bot:answer"', more=judge, bot=good, head=head)
-        check(cli, tmp_path, suite_with(tmp_path, HTTP.format(url=bot.url)) if who == "target" else judged)
+        check(
+            cli,
+            tmp_path,
+            suite_with(tmp_path, HTTP.format(url=bot.url)) if who == "target" else judged,
+        )
         assert bot.requests
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_an_exception_that_carries_the_key(tmp_path: Path, cli: Callable[..., Any], spelling: str) -> None:
+def test_an_exception_that_carries_the_key(
+    tmp_path: Path, cli: Callable[..., Any], spelling: str
+) -> None:
     bot = f"def answer(question):\n    raise ValueError('refused: ' + {SPELLINGS[spelling]!r})\n"
     check(cli, tmp_path, suite_with(tmp_path, 'call = "bot:answer"', bot=bot))
 
 
 def test_a_program_that_prints_the_key(tmp_path: Path, cli: Callable[..., Any]) -> None:
     (tmp_path / "program.py").write_text(f"import sys\nsys.stderr.write({KEY!r})\nsys.exit(3)\n")
-    check(cli, tmp_path, suite_with(tmp_path, f'kind = "command"\nrun = [{json.dumps(sys.executable)}, "program.py"]'))
+    check(
+        cli,
+        tmp_path,
+        suite_with(
+            tmp_path, f'kind = "command"\nrun = [{json.dumps(sys.executable)}, "program.py"]'
+        ),
+    )

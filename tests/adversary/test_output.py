@@ -48,20 +48,38 @@ def test_a_run_passes_under_any_encoding(tmp_path: Path, encoding: str) -> None:
     ids=" ".join,
 )  # fmt: skip
 @pytest.mark.parametrize("encoding", ["ascii"])
-def test_every_command_under_another_encoding(ran: Path, command: tuple[str, ...], encoding: str) -> None:
+def test_every_command_under_another_encoding(
+    ran: Path, command: tuple[str, ...], encoding: str
+) -> None:
     suite = ran.parents[1] / "suite.toml"
     names = {"RUN": str(ran), "CASES": str(ran.parents[1] / "cases.jsonl"), "SUITE": str(suite)}
     check = json.dumps({"question": "Wie? ✓", "answer": "日本 🎉"}).encode()
-    ended = attack(*(names.get(word, word) for word in command), env={"PYTHONIOENCODING": encoding}, stdin=check)
+    ended = attack(
+        *(names.get(word, word) for word in command),
+        env={"PYTHONIOENCODING": encoding},
+        stdin=check,
+    )
     assert ended.is_clean(), ended.err[-1500:]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [("summary",), ("summary", "--json"), ("compare",), ("cases",), ("report",)])
-def test_a_pipe_that_ends_and_a_full_disk_and_closed_output(ran: Path, command: tuple[str, ...]) -> None:
-    arguments = [command[0], *{"compare": [ran, ran], "cases": [ran.parents[1] / "cases.jsonl"]}.get(command[0], [ran])]
+@pytest.mark.parametrize(
+    "command", [("summary",), ("summary", "--json"), ("compare",), ("cases",), ("report",)]
+)
+def test_a_pipe_that_ends_and_a_full_disk_and_closed_output(
+    ran: Path, command: tuple[str, ...]
+) -> None:
+    arguments = [
+        command[0],
+        *{"compare": [ran, ran], "cases": [ran.parents[1] / "cases.jsonl"]}.get(command[0], [ran]),
+    ]
     line = " ".join(map(str, [*COMMAND, *arguments, *command[1:]]))
-    for rest, codes in ((" | true", {0}), (" > /dev/full", {0, 3}), (" >&-", {0, 3}), (" >&- 2>&-", {0, 3})):
+    for rest, codes in (
+        (" | true", {0}),
+        (" > /dev/full", {0, 3}),
+        (" >&-", {0, 3}),
+        (" >&- 2>&-", {0, 3}),
+    ):
         shell = f"set -o pipefail; {line}{rest}"
         ended = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=60, check=False)
         assert b"Traceback" not in ended.stderr, (rest, ended.stderr[-1500:])
@@ -79,10 +97,18 @@ def test_a_run_with_closed_output_is_a_run(tmp_path: Path) -> None:
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
-@pytest.mark.parametrize("where", ["id", "key", "metric", "profile", "gate", "module", "option", "case key", "path"])
-def test_no_escape_reaches_the_terminal(here: Callable[..., Attacked], tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize(
+    "where", ["id", "key", "metric", "profile", "gate", "module", "option", "case key", "path"]
+)
+def test_no_escape_reaches_the_terminal(
+    here: Callable[..., Attacked], tmp_path: Path, where: str
+) -> None:
     quoted = json.dumps(ESCAPE)
-    head = {"metric": f"metrics = [{quoted}]", "module": f"modules = [{quoted}]", "key": f"{quoted} = 3"}.get(where, "")
+    head = {
+        "metric": f"metrics = [{quoted}]",
+        "module": f"modules = [{quoted}]",
+        "key": f"{quoted} = 3",
+    }.get(where, "")
     more = {"gate": f"[gate]\nrequire = [{json.dumps(ESCAPE + ' >= 3')}]"}.get(where, "")
     rows = [{"id": ESCAPE, "question": "What is 1?", "expected": "x"}] * (2 if where == "id" else 1)
     if where == "case key":
@@ -91,7 +117,10 @@ def test_no_escape_reaches_the_terminal(here: Callable[..., Attacked], tmp_path:
     if where == "profile":
         text = suite.read_text().replace('profile = "profile.toml"', f"profile = {quoted}")
         suite.write_text(text)
-    arguments = {"option": ["--set", f"run.{ESCAPE}=3"], "path": ["--resume", tmp_path / ESCAPE]}.get(where, [])
+    arguments = {
+        "option": ["--set", f"run.{ESCAPE}=3"],
+        "path": ["--resume", tmp_path / ESCAPE],
+    }.get(where, [])
     ended = here("run", suite, "--no-charts", *arguments)
     assert ended.is_clean(), ended.err[-1500:]
     for shown in (ended.out, ended.err):
@@ -100,7 +129,9 @@ def test_no_escape_reaches_the_terminal(here: Callable[..., Attacked], tmp_path:
         assert "\u202e".encode() not in shown
 
 
-def test_full_width_signs_start_no_formula_in_a_csv(here: Callable[..., Attacked], tmp_path: Path) -> None:
+def test_full_width_signs_start_no_formula_in_a_csv(
+    here: Callable[..., Attacked], tmp_path: Path
+) -> None:
     rows = [
         {"id": f"{sign}{n}", "question": f"{sign}cmd()", "expected": f"{sign}2"}
         for n, sign in enumerate(("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t=", " ="))
@@ -113,7 +144,10 @@ def test_full_width_signs_start_no_formula_in_a_csv(here: Callable[..., Attacked
     with (run / "results.csv").open(encoding="utf-8-sig", newline="") as file:
         for row in csv.reader(file):
             for cell in row:
-                assert cell.lstrip()[:1] not in set("=+-@＝＋－＠") or cell.replace(".", "").lstrip("-").isdigit(), cell
+                assert (
+                    cell.lstrip()[:1] not in set("=+-@＝＋－＠")
+                    or cell.replace(".", "").lstrip("-").isdigit()
+                ), cell
 
 
 @pytest.mark.slow

@@ -53,7 +53,10 @@ RAISING = {
 
 
 def check(cli: Callable[..., Any], folder: Path, bot: str) -> None:
-    rows = [{"id": name, "question": f"{name} one?", "expected": "It is good."} for name in ("Good", "Bad", "Good2")]
+    rows = [
+        {"id": name, "question": f"{name} one?", "expected": "It is good."}
+        for name in ("Good", "Bad", "Good2")
+    ]
     suite = write_suite(folder, bot, rows)
     ended = attack("run", suite, "--no-charts")
     assert ended.is_clean(), ended.err[-2000:]
@@ -82,10 +85,13 @@ def test_a_hostile_exception(cli: Callable[..., Any], tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize(
-    "details", ["nested(5000)", "nested(5000, dict)", "Rude()", '"\\ud800"', "10**400", "float('nan')"]
+    "details",
+    ["nested(5000)", "nested(5000, dict)", "Rude()", '"\\ud800"', "10**400", "float('nan')"],
 )
 def test_hostile_details_of_a_score(tmp_path: Path, details: str) -> None:
-    suite = write_suite(tmp_path, BOT % '"It is bad."', head='modules = ["extra"]\nmetrics = ["rude"]')
+    suite = write_suite(
+        tmp_path, BOT % '"It is bad."', head='modules = ["extra"]\nmetrics = ["rude"]'
+    )
     (tmp_path / "extra.py").write_text(
         BOT % "1" + "from answerkey import Score, metric\n"
         '@metric("rude")\n'

@@ -42,7 +42,9 @@ def test_a_link_that_leads_to_itself(tmp_path: Path, cli: Callable[..., Any]) ->
         one_line(cli(*command), 2, 3)
 
 
-def test_no_thread_can_be_started(tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_thread_can_be_started(
+    tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite = write_suite(tmp_path, BOT)
 
     def refuse(_: threading.Thread) -> None:
@@ -53,7 +55,8 @@ def test_no_thread_can_be_started(tmp_path: Path, cli: Callable[..., Any], monke
 
 
 @pytest.mark.skipif(
-    not hasattr(os, "seteuid") or os.geteuid() != 0, reason="only the superuser can become a user without rights"
+    not hasattr(os, "seteuid") or os.geteuid() != 0,
+    reason="only the superuser can become a user without rights",
 )
 def test_a_folder_that_may_not_be_read_or_written(
     tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
@@ -85,7 +88,9 @@ def test_a_folder_that_may_not_be_read_or_written(
         assert one_line(ended[command], *codes), command
 
 
-def test_half_characters_leave_valid_files_and_outputs(tmp_path: Path, cli: Callable[..., Any]) -> None:
+def test_half_characters_leave_valid_files_and_outputs(
+    tmp_path: Path, cli: Callable[..., Any]
+) -> None:
     row = (
         f'{{"id": "a{HALF}", "question": "Q{HALF}?", "expected": "{HALF}x", "answer": "y{HALF}", "contexts": ["{HALF}"], "route": "{HALF}", '
         f'"type": "{HALF}", "relevant": {{"{HALF}": 1}}, "retrieved": ["{HALF}"], "tags": ["{HALF}"], "x_own": {{"{HALF}": "{HALF}"}}}}\n'
@@ -111,7 +116,15 @@ def test_half_characters_leave_valid_files_and_outputs(tmp_path: Path, cli: Call
     )
     assert checked.code in (0, 1), checked.err
     for path in tmp_path.rglob("*"):
-        if path.is_file() and path.suffix in (".json", ".jsonl", ".txt", ".md", ".csv", ".html", ".xml"):
+        if path.is_file() and path.suffix in (
+            ".json",
+            ".jsonl",
+            ".txt",
+            ".md",
+            ".csv",
+            ".html",
+            ".xml",
+        ):
             path.read_bytes().decode("utf-8")
 
 

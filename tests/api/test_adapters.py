@@ -32,7 +32,9 @@ def frames() -> dict[str, Callable[[list[dict[str, Any]]], Any]]:
         "lazy polars": lambda rows: polars.DataFrame(rows).lazy(),
         "hugging face": datasets.Dataset.from_list,
         "arrow": pyarrow.Table.from_pylist,
-        "namespaces with model_dump": lambda rows: [SimpleNamespace(model_dump=lambda row=row: row) for row in rows],
+        "namespaces with model_dump": lambda rows: [
+            SimpleNamespace(model_dump=lambda row=row: row) for row in rows
+        ],
     }
 
 
@@ -65,7 +67,9 @@ class Chain:
     input_keys = ("query",)
 
     def invoke(self, asked: dict[str, str]) -> dict[str, Any]:
-        document = SimpleNamespace(page_content="Within 30 days.", metadata={"source": "faq.pdf", "page": 3})
+        document = SimpleNamespace(
+            page_content="Within 30 days.", metadata={"source": "faq.pdf", "page": 3}
+        )
         return {"query": asked["query"], "result": "30 days", "source_documents": [document]}
 
 
@@ -80,7 +84,9 @@ class QueryEngine:
     """A LlamaIndex query engine by shape."""
 
     def query(self, question: str) -> Any:
-        node = SimpleNamespace(node=SimpleNamespace(text="Within 30 days.", metadata={}, node_id="n1"), score=0.9)
+        node = SimpleNamespace(
+            node=SimpleNamespace(text="Within 30 days.", metadata={}, node_id="n1"), score=0.9
+        )
         return SimpleNamespace(response="30 days", source_nodes=[node])
 
 
@@ -117,7 +123,9 @@ def test_a_target_that_raises_is_an_error_of_that_case() -> None:
 
 
 def test_metrics_as_functions() -> None:
-    run = quiet(metrics=["token_f1", length, slowly, lambda case, response: response.answer == "30 days."])
+    run = quiet(
+        metrics=["token_f1", length, slowly, lambda case, response: response.answer == "30 days."]
+    )
     assert run.summary.mean["length"] == pytest.approx((8 + 15 + 16) / 3)
     assert run["q1"].scores["slowly"] == ak.Score(0.5, "halfway")
     assert run["q1"].scores["lambda_3"].value == 1.0
@@ -139,25 +147,36 @@ def test_a_metric_that_raises_is_an_error_of_that_score() -> None:
 
 @pytest.mark.parametrize(
     "judge",
-    [lambda prompt: RUBRIC, async_judge, SimpleNamespace(invoke=lambda prompt: SimpleNamespace(content=RUBRIC))],
+    [
+        lambda prompt: RUBRIC,
+        async_judge,
+        SimpleNamespace(invoke=lambda prompt: SimpleNamespace(content=RUBRIC)),
+    ],
     ids=["lambda", "async", "chat model"],
 )
 def test_judges_as_functions(judge: Any) -> None:
     run = quiet(metrics=(), profile="rubric", judge=judge)
     assert run.summary.mean["rubric.accuracy"] == 5
     assert run.summary.mean["rubric.citation_quality"] == 3
-    relevance = quiet(metrics=["judge.relevance"], judge=lambda prompt: '{"score": 0.25, "reason": "r"}')
+    relevance = quiet(
+        metrics=["judge.relevance"], judge=lambda prompt: '{"score": 0.25, "reason": "r"}'
+    )
     assert relevance[0].scores["judge.relevance"].value == 0.25
 
 
 def test_the_judge_by_name_and_a_judge_that_raises() -> None:
-    assert quiet(metrics=(), profile="rubric", judge="local").summary.mean["rubric.coherence"] is not None
+    assert (
+        quiet(metrics=(), profile="rubric", judge="local").summary.mean["rubric.coherence"]
+        is not None
+    )
 
     def broken(prompt: str) -> str:
         raise RuntimeError("out of credit")
 
     run = quiet(metrics=["judge.relevance"], judge=broken)
-    assert "the judge function raised RuntimeError: out of credit" in str(run["q1"].scores["judge.relevance"].error)
+    assert "the judge function raised RuntimeError: out of credit" in str(
+        run["q1"].scores["judge.relevance"].error
+    )
     with pytest.raises(SettingsError, match='did you mean "groq"'):
         quiet(metrics=["judge.relevance"], judge="grok")
 
@@ -205,7 +224,9 @@ def _messages(question: str):
         (lambda question: 42, "42"),
     ],
 )
-def test_bots_that_stream_or_take_the_question_by_name(bot: Callable[..., object], answer: str) -> None:
+def test_bots_that_stream_or_take_the_question_by_name(
+    bot: Callable[..., object], answer: str
+) -> None:
     row = {"question": "Who?", "expected": "Ann"}
     assert quiet([row], "exact_match", target=bot).outcomes[0].response.answer == answer
     inside = asyncio.run(ak.aevaluate([row], "exact_match", target=bot, progress=False))

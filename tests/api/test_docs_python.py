@@ -13,8 +13,12 @@ import answerkey as ak
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PYTHON = (DOCS / "how-to" / "python.md").read_text(encoding="utf-8")
 OTHERS = (DOCS / "how-to" / "from-other-tools.md").read_text(encoding="utf-8")
-JOBS = [(int(n), code) for n, code in re.findall(r"```python job=(\d)\n(.*?)```", PYTHON, re.DOTALL)]
-RUBRIC = '{"accuracy": 5, "completeness": 4, "citation_quality": 3, "coherence": 3, "reasoning": "fine"}'
+JOBS = [
+    (int(n), code) for n, code in re.findall(r"```python job=(\d)\n(.*?)```", PYTHON, re.DOTALL)
+]
+RUBRIC = (
+    '{"accuracy": 5, "completeness": 4, "citation_quality": 3, "coherence": 3, "reasoning": "fine"}'
+)
 ROWS = [
     {"question": "How long can I return goods?", "answer": "30 days.", "expected": "30 days", "contexts": ["Within 30 days."]},
     {"question": "What does delivery cost?", "answer": "RM 8.", "expected": "RM 8", "contexts": ["Delivery costs RM 8."]},
@@ -49,7 +53,8 @@ def test_the_same_job_as_in_other_tools(code: str) -> None:
         for r in ROWS
     ]  # fmt: skip
     deepeval = [
-        {"input": r["question"], "actual_output": r["answer"], "retrieval_context": r["contexts"]} for r in ROWS
+        {"input": r["question"], "actual_output": r["answer"], "retrieval_context": r["contexts"]}
+        for r in ROWS
     ]
     scope: dict[str, Any] = {"rows": deepeval if "gates" in code else ragas}
     exec(code, scope)

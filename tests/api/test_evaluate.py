@@ -23,7 +23,9 @@ def test_a_run_as_an_object(tmp_path: Path) -> None:
     assert len(run) == 3
     assert run["q2"].case.id == run[1].case.id == "q2"
     assert [outcome.case.id for outcome in run[:2]] == ["q1", "q2"]
-    assert {outcome.case.id for outcome in run.failures()} == {o.case.id for o in run if not o.verdict.passed}
+    assert {outcome.case.id for outcome in run.failures()} == {
+        o.case.id for o in run if not o.verdict.passed
+    }
     scores = [outcome.verdict.score for outcome in run.failures()]
     assert scores == sorted(scores)
     frame = run.to_pandas()
@@ -37,7 +39,9 @@ def test_a_run_as_an_object(tmp_path: Path) -> None:
         run["q22"]
 
 
-def test_nothing_is_written_before_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_before_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     run = quiet()
     assert list(tmp_path.iterdir()) == []
@@ -54,7 +58,14 @@ def test_nothing_is_written_before_it_is_asked_for(tmp_path: Path, monkeypatch: 
 
 
 def test_the_html_of_a_run_is_inert() -> None:
-    rows = [{"id": "x", "question": "<script>alert(1)</script>", "answer": "<b>no</b>", "expected": "yes"}]
+    rows = [
+        {
+            "id": "x",
+            "question": "<script>alert(1)</script>",
+            "answer": "<b>no</b>",
+            "expected": "yes",
+        }
+    ]
     page = quiet(rows, profile="uniform", embedding="none")._repr_html_()
     assert "<script>" not in page
     assert "&lt;b&gt;no" in page
@@ -97,7 +108,9 @@ def test_from_several_threads() -> None:
 def test_compare_rank_and_score(tmp_path: Path) -> None:
     rows = [{**ROWS[n % 3], "id": f"c{n}"} for n in range(12)]
     a = quiet(rows, metrics=(), profile="uniform", embedding="none")
-    b = quiet(rows, metrics=(), profile="uniform", embedding="none", target=lambda q: "I do not know")
+    b = quiet(
+        rows, metrics=(), profile="uniform", embedding="none", target=lambda q: "I do not know"
+    )
     compared = ak.compare(a, b)
     assert compared.verdict == "worse"
     saved = ak.compare(a.save(tmp_path), b)
@@ -107,9 +120,15 @@ def test_compare_rank_and_score(tmp_path: Path) -> None:
     assert {row["metric"] for row in compared.to_dicts()} >= {"overall", "semantic_relevance"}
     assert compared.to_pandas()["metric"].iloc[0] == "overall"
 
-    ranked = ak.rank({"q1": ["b"], "q2": {"x": 2}}, {"q1": ["a", "b"], "q2": {"x": 0.9}}, ["ndcg@10", "mrr"])
+    ranked = ak.rank(
+        {"q1": ["b"], "q2": {"x": 2}}, {"q1": ["a", "b"], "q2": {"x": 0.9}}, ["ndcg@10", "mrr"]
+    )
     assert ranked.mean == {"ndcg@10": pytest.approx(0.815, abs=1e-3), "mrr": 0.75}
-    assert ranked.to_dicts()[0] == {"query": "q1", "ndcg@10": pytest.approx(0.6309, abs=1e-3), "mrr": 0.5}
+    assert ranked.to_dicts()[0] == {
+        "query": "q1",
+        "ndcg@10": pytest.approx(0.6309, abs=1e-3),
+        "mrr": 0.5,
+    }
     assert "mrr" in repr(ranked)
     assert "<table" in ranked._repr_html_()
     assert len(ranked.to_pandas()) == 2
@@ -120,14 +139,22 @@ def test_compare_rank_and_score(tmp_path: Path) -> None:
     both = ak.score(["exact_match", length], answer="30 days", expected="no")
     assert (both["exact_match"].value, both["length"].value) == (0.0, 7.0)
     assert (
-        ak.score("judge.relevance", question="q", answer="a", judge=lambda p: '{"score": 1, "reason": ""}').value == 1
+        ak.score(
+            "judge.relevance",
+            question="q",
+            answer="a",
+            judge=lambda p: '{"score": 1, "reason": ""}',
+        ).value
+        == 1
     )
 
 
 def test_run_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     suite = tmp_path / "suite.toml"
-    suite.write_text('cases = ["rows.jsonl"]\nmetrics = ["token_f1"]\n[gate]\nrequire = ["mean[token_f1] >= 0.5"]\n')
+    suite.write_text(
+        'cases = ["rows.jsonl"]\nmetrics = ["token_f1"]\n[gate]\nrequire = ["mean[token_f1] >= 0.5"]\n'
+    )
     run = ak.run_suite(suite, limit=2, progress=False)
     assert len(run) == 2
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
@@ -182,11 +209,19 @@ def test_the_same_scores_as_the_command_line(tmp_path: Path, cli: Any) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     options = ["--metrics", "token_f1", "--profile", "rag", "--judge", "local"]
-    assert cli("score", path, *options, "--out", tmp_path / "scored", "--no-charts", "--quiet").code == 0
+    assert (
+        cli("score", path, *options, "--out", tmp_path / "scored", "--no-charts", "--quiet").code
+        == 0
+    )
     (tmp_path / "suite.toml").write_text(
         'cases = ["rows.jsonl"]\nmetrics = ["token_f1"]\nprofile = "rag"\njudge = "local"\n'
     )
-    assert cli("run", tmp_path / "suite.toml", "--out", tmp_path / "run", "--no-charts", "--quiet").code == 0
+    assert (
+        cli(
+            "run", tmp_path / "suite.toml", "--out", tmp_path / "run", "--no-charts", "--quiet"
+        ).code
+        == 0
+    )
     given = quiet(ROWS, metrics=["token_f1"], profile="rag", judge="local").to_dicts()
     for folder in ("scored", "run"):
         (found,) = (tmp_path / folder).iterdir()
@@ -203,7 +238,17 @@ def test_everything_public_is_typed_documented_and_importable() -> None:
         thing = getattr(ak, name)
         if callable(thing):
             assert thing.__doc__, name
-    for name in ("evaluate", "aevaluate", "run_suite", "open_run", "load_cases", "compare", "rank", "score", "Run"):
+    for name in (
+        "evaluate",
+        "aevaluate",
+        "run_suite",
+        "open_run",
+        "load_cases",
+        "compare",
+        "rank",
+        "score",
+        "Run",
+    ):
         assert ">>>" in (getattr(ak, name).__doc__ or ""), f"{name} has no example"
     project = tomllib.loads((root.parents[1] / "pyproject.toml").read_text())["project"]
     assert project["version"] == ak.__version__
@@ -220,7 +265,11 @@ def test_a_needed_column_under_a_misspelt_name_is_an_error() -> None:
         quiet([{"question": "Who?", "answer": "Ann", "expcted": "Ann"}], "token_f1")
 
 
-def test_answers_that_a_live_target_makes_useless_are_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_that_a_live_target_makes_useless_are_pointed_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run = quiet([{"question": "Who?", "answer": "Ann"}], "token_f1", target=str)
     assert run.summary.mean == {"token_f1": None}
-    assert 'if "answer" holds the expected answers, rename it to "expected"' in capsys.readouterr().err
+    assert (
+        'if "answer" holds the expected answers, rename it to "expected"' in capsys.readouterr().err
+    )

@@ -25,7 +25,13 @@ def rows(count: int) -> list[dict[str, Any]]:
         return " ".join(chosen.choices(words, k=length))
 
     return [
-        {"id": f"q{n}", "question": text(10), "expected": text(15), "answer": text(25), "contexts": [text(40)]}
+        {
+            "id": f"q{n}",
+            "question": text(10),
+            "expected": text(15),
+            "answer": text(25),
+            "contexts": [text(40)],
+        }
         for n in range(count)
     ]
 
@@ -41,7 +47,19 @@ def test_no_slower_than_the_command_line(tmp_path: Path, cli: Any) -> None:
     assert run.summary.mean
     ours = time.process_time() - began
     began = time.process_time()
-    assert cli("score", path, "--metrics", ",".join(METRICS), "--out", tmp_path, "--no-charts", "--quiet").code == 0
+    assert (
+        cli(
+            "score",
+            path,
+            "--metrics",
+            ",".join(METRICS),
+            "--out",
+            tmp_path,
+            "--no-charts",
+            "--quiet",
+        ).code
+        == 0
+    )
     assert ours <= time.process_time() - began
 
 

@@ -35,7 +35,9 @@ def test_auroc_spearman_and_agreement_equal_the_references(rows: list[tuple[floa
     values, positive = columns(rows)
     assert auroc(values, positive) == pytest.approx(roc_auc_score(positive, values), abs=1e-12)
     if np.ptp(values) > 0:
-        assert spearman(values, positive.astype(float)) == pytest.approx(stats.spearmanr(values, positive)[0], abs=1e-9)
+        assert spearman(values, positive.astype(float)) == pytest.approx(
+            stats.spearmanr(values, positive)[0], abs=1e-9
+        )
     decided = values > 0.5
     ours = agreement(decided, positive)
     assert ours.accuracy == pytest.approx(np.mean(decided == positive))
@@ -56,7 +58,11 @@ def test_the_best_threshold_is_the_best(rows: list[tuple[float, bool]], aim: str
 
     def worth(at: float) -> float:
         a = agreement(values > at, positive)
-        return {"balanced": (a.tpr or 0) + (a.tnr or 0), "accuracy": a.accuracy, "kappa": a.kappa or 0.0}[aim]
+        return {
+            "balanced": (a.tpr or 0) + (a.tnr or 0),
+            "accuracy": a.accuracy,
+            "kappa": a.kappa or 0.0,
+        }[aim]
 
     assert cut is not None
     assert worth(cut) == pytest.approx(max(worth(at) for at in (distinct[1:] + distinct[:-1]) / 2))

@@ -33,7 +33,9 @@ from answerkey.types import Better, Score
         ("neither", 0.2, None, -1, None, True),
     ],
 )
-def test_the_direction_rule(better: Better, raw: float, positive: str, sign: int, means: str, guessed: bool):
+def test_the_direction_rule(
+    better: Better, raw: float, positive: str, sign: int, means: str, guessed: bool
+):
     found = direction_of(better, raw, positive)  # type: ignore[arg-type]
     assert (found.sign, found.label_means, found.guessed) == (sign, means, guessed)
 
@@ -51,7 +53,9 @@ def toy(n: int = 120, seed: int = 8) -> tuple[np.ndarray, np.ndarray]:
 def test_a_pinned_direction_shows_a_metric_that_points_the_wrong_way():
     values, labels = toy()
     rows = LabelColumns(labels.tolist(), [10] * len(labels))
-    pinned = calibrate_metric("m", "higher", [scores_of(values)], rows, CalibrationOptions(positive="bad"))
+    pinned = calibrate_metric(
+        "m", "higher", [scores_of(values)], rows, CalibrationOptions(positive="bad")
+    )
     guessed = calibrate_metric("m", "higher", [scores_of(values)], rows)
     assert pinned.auroc is not None
     assert guessed.auroc == pytest.approx(1 - pinned.auroc)
@@ -65,7 +69,9 @@ def test_a_metric_that_only_measures_length_is_unmasked():
     labels = (random.random(300) < 0.4).astype(float)
     lengths = (100 + 100 * labels + random.normal(0, 60, 300)).astype(int)
     values = lengths / 500 + random.normal(0, 0.05, 300)
-    found = calibrate_metric("m", "lower", [scores_of(values)], LabelColumns(labels.tolist(), lengths.tolist()))
+    found = calibrate_metric(
+        "m", "lower", [scores_of(values)], LabelColumns(labels.tolist(), lengths.tolist())
+    )
     assert found.length_auroc is not None
     assert found.length_auroc > 0.8
     assert any("answer length alone" in note for note in found.notes)
@@ -77,10 +83,20 @@ def test_the_json_keeps_its_keys_and_its_numbers_can_be_checked():
     rows = LabelColumns([*labels.tolist(), 1.0, 0.0], [5] * (len(labels) + 2))
     found = calibrate_metric("m", "higher", [scores], rows, CalibrationOptions(positive="good"))
     data = json.loads(json.dumps(calibration_json(found), allow_nan=False))
-    assert {"n", "auroc", "auroc_ci95", "kappa", "spearman", "best_threshold", "accuracy_at_best"} <= data.keys()
+    assert {
+        "n",
+        "auroc",
+        "auroc_ci95",
+        "kappa",
+        "spearman",
+        "best_threshold",
+        "accuracy_at_best",
+    } <= data.keys()
     assert (data["n"], data["labelled"], data["broken"]) == (120, 122, 1)
     assert data["auroc"] == pytest.approx(roc_auc_score(labels, values))
-    assert data["accuracy_at_best"] == pytest.approx(np.mean((values > data["best_threshold"]) == labels))
+    assert data["accuracy_at_best"] == pytest.approx(
+        np.mean((values > data["best_threshold"]) == labels)
+    )
     assert data["auroc_ci95"][0] < data["auroc"] < data["auroc_ci95"][1]
     assert data["baselines"]["always_positive"]["accuracy"] == pytest.approx(labels.mean())
     assert data["baselines"]["length_only"]["auroc"] == 0.5
@@ -100,23 +116,31 @@ def test_labels_that_are_grades_are_cut_in_the_middle_unless_told():
 
 
 def test_one_sided_labels_and_no_values_are_said():
-    found = calibrate_metric("m", "higher", [scores_of(np.linspace(0, 1, 9))], LabelColumns([1.0] * 9, [5] * 9))
+    found = calibrate_metric(
+        "m", "higher", [scores_of(np.linspace(0, 1, 9))], LabelColumns([1.0] * 9, [5] * 9)
+    )
     assert found.auroc is None
     assert "one side" in found.notes[0]
     json.dumps(calibration_json(found), allow_nan=False)
     with pytest.raises(InputError, match="needs passages"):
-        calibrate_metric("m", "higher", [[Score.not_applicable("needs passages")]], LabelColumns([1.0], [5]))
+        calibrate_metric(
+            "m", "higher", [[Score.not_applicable("needs passages")]], LabelColumns([1.0], [5])
+        )
 
 
 def test_a_judges_noise_over_repeats():
     values, labels = toy()
     random = np.random.default_rng(10)
     repeats = [scores_of(values + random.normal(0, 0.05, len(values))) for _ in range(5)]
-    found = calibrate_metric("m", "higher", repeats, LabelColumns(labels.tolist(), [5] * len(labels)))
+    found = calibrate_metric(
+        "m", "higher", repeats, LabelColumns(labels.tolist(), [5] * len(labels))
+    )
     assert found.noise is not None
     assert found.noise.sd == pytest.approx(0.05, rel=0.15)
     assert found.noise.flips is not None
     assert 0 < found.noise.flips < 0.6
-    same = calibrate_metric("m", "higher", repeats[:1] * 3, LabelColumns(labels.tolist(), [5] * len(labels)))
+    same = calibrate_metric(
+        "m", "higher", repeats[:1] * 3, LabelColumns(labels.tolist(), [5] * len(labels))
+    )
     assert same.noise is not None
     assert (same.noise.sd, same.noise.flips) == (0.0, 0.0)

@@ -12,7 +12,12 @@ from statistics import median
 
 import pytest
 
-from answerkey.calibrate.label_order import corrected_pass_rate, label_order, strata_of, stratified_rate
+from answerkey.calibrate.label_order import (
+    corrected_pass_rate,
+    label_order,
+    strata_of,
+    stratified_rate,
+)
 from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.types import Case, Response
 
@@ -52,7 +57,11 @@ def test_fewer_labels_give_the_same_interval_without_bias() -> None:
         share = sum(truth) / CASES
         errors.append(mean - share)
         covered += abs(mean - share) <= half
-        plain = next(k for k in range(30, CASES) if 1.96 * math.sqrt(share * (1 - share) / k * (1 - k / CASES)) <= half)
+        plain = next(
+            k
+            for k in range(30, CASES)
+            if 1.96 * math.sqrt(share * (1 - share) / k * (1 - k / CASES)) <= half
+        )
         ratios.append(120 / plain)
     assert abs(sum(errors) / len(errors)) < 0.015
     assert covered >= 10
@@ -60,13 +69,20 @@ def test_fewer_labels_give_the_same_interval_without_bias() -> None:
 
 
 @pytest.mark.slow
-def test_the_desk_needs_at_most_60_percent_of_the_labels_of_a_random_order(shared_data: Path) -> None:
+def test_the_desk_needs_at_most_60_percent_of_the_labels_of_a_random_order(
+    shared_data: Path,
+) -> None:
     """Answers with human labels: labels until the corrected pass rate is known to ± 3 points, from 50 labels on."""
     lines = (shared_data / "evouna" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in Random(1).sample(lines, 1500)]
-    pairs = [(Case(row["id"], row["question"], tuple(row["reference"])), Response(row["answer"])) for row in rows]
+    pairs = [
+        (Case(row["id"], row["question"], tuple(row["reference"])), Response(row["answer"]))
+        for row in rows
+    ]
     scores = [
-        score.value or 0.0 for start in range(0, 1500, 250) for score in answer_agreement(pairs[start : start + 250])
+        score.value or 0.0
+        for start in range(0, 1500, 250)
+        for score in answer_agreement(pairs[start : start + 250])
     ]
     passed, truth = [score >= 0.5 for score in scores], [float(row["label"]) for row in rows]
 

@@ -56,7 +56,9 @@ def test_kappa_and_alpha_equal_the_references() -> None:
     random = np.random.default_rng(3)
     for _ in range(60):
         truth = random.integers(0, 2, 30)
-        people = [np.where(random.random(30) < 0.75, truth, 1 - truth).astype(float) for _ in range(3)]
+        people = [
+            np.where(random.random(30) < 0.75, truth, 1 - truth).astype(float) for _ in range(3)
+        ]
         pairs = list(zip(people[0].tolist(), people[1].tolist(), strict=True))
         assert cohen_kappa(pairs) == pytest.approx(cohen_kappa_score(people[0], people[1]))
         table = np.array([np.where(random.random(30) < 0.8, labels, np.nan) for labels in people])

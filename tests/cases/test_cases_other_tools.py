@@ -29,7 +29,9 @@ def one(path: Path) -> Case:
     return case
 
 
-@pytest.mark.parametrize("row", [RAGAS, OLD_RAGAS, DEEPEVAL], ids=["ragas", "ragas 0.1", "deepeval"])
+@pytest.mark.parametrize(
+    "row", [RAGAS, OLD_RAGAS, DEEPEVAL], ids=["ragas", "ragas 0.1", "deepeval"]
+)
 def test_rows_with_recorded_answers(tmp_path: Path, row: dict[str, Any]) -> None:
     path = tmp_path / "data.json"
     path.write_text(json.dumps([row]))
@@ -55,7 +57,9 @@ def test_promptfoo_tests(tmp_path: Path) -> None:
         ],
     }
     path = tmp_path / "promptfooconfig.yaml"
-    path.write_text(yaml.safe_dump({"prompts": ["{{question}}"], "providers": ["x"], "tests": [test]}))
+    path.write_text(
+        yaml.safe_dump({"prompts": ["{{question}}"], "providers": ["x"], "tests": [test]})
+    )
     case = one(path)
     assert case.question == "How long?"
     assert case.note == "returns"
@@ -65,7 +69,13 @@ def test_promptfoo_tests(tmp_path: Path) -> None:
     assert case.criteria.must_not_contain == ("sorry",)
     assert case.criteria.regex == r"\d+ days"
     assert case.extra["x_tone"] == "kind"
-    assert [each.kind for each in case.requirements] == ["icontains", "contains-any", "contains", "regex", "pass"]
+    assert [each.kind for each in case.requirements] == [
+        "icontains",
+        "contains-any",
+        "contains",
+        "regex",
+        "pass",
+    ]
     assert case.requirements[-1].ask == "is polite"
 
 
@@ -74,7 +84,9 @@ def test_promptfoo_tests(tmp_path: Path) -> None:
     [("30 days", ("30 days",), ()), ("contains: 30 days", (), ("30 days",)), ("contains-all: 30, days", (), ("30", "days")),
      ("similar(0.8): Within 30 days", ("Within 30 days",), ())],
 )  # fmt: skip
-def test_promptfoo_columns(tmp_path: Path, cell: str, expected: tuple[str, ...], must_contain: tuple[str, ...]) -> None:
+def test_promptfoo_columns(
+    tmp_path: Path, cell: str, expected: tuple[str, ...], must_contain: tuple[str, ...]
+) -> None:
     path = tmp_path / "tests.csv"
     path.write_text(f'question,__expected,__description\nHow long?,"{cell}",first\n')
     case = one(path)

@@ -37,7 +37,11 @@ def check_row(case):
     assert case.question == "How many?"
     assert case.expected == ("34", "thirty-four")
     assert case.relevant == {"34": 1.0, "35": 1.0}
-    assert (case.type, case.expected_route, case.acceptable_routes) == ("count", "docs", ("rag", "visual"))
+    assert (case.type, case.expected_route, case.acceptable_routes) == (
+        "count",
+        "docs",
+        ("rag", "visual"),
+    )
     assert case.criteria.must_contain == ("34",)
     assert case.criteria.numerical_range == (30.0, 40.0)
     assert case.recorded.answer == "34 of them"
@@ -50,7 +54,11 @@ def check_row(case):
 def test_one_row_in_every_format_is_the_same_case(name, write, tmp_path):
     if name.endswith(".csv"):
         cells = [
-            value if isinstance(value, str) else repr(value) if isinstance(value, list) else json.dumps(value)
+            value
+            if isinstance(value, str)
+            else repr(value)
+            if isinstance(value, list)
+            else json.dumps(value)
             for value in ROW.values()
         ]
         quoted = ",".join('"' + str(cell).replace('"', '""') + '"' for cell in cells)
@@ -58,7 +66,9 @@ def test_one_row_in_every_format_is_the_same_case(name, write, tmp_path):
     elif name.endswith(".parquet"):
         path = tmp_path / name
         plain = {**ROW, "answer_criteria": json.dumps(ROW["answer_criteria"])}
-        plain |= {key: [str(v) for v in plain[key]] for key in ("expected_pages", "retrieved_pages")}
+        plain |= {
+            key: [str(v) for v in plain[key]] for key in ("expected_pages", "retrieved_pages")
+        }
         pq.write_table(pa.Table.from_pylist([plain]), path)
     else:
         path = write(name, [ROW])
@@ -96,7 +106,9 @@ def test_cp1252_is_announced(write, caplog):
     ]
 
 
-@pytest.mark.parametrize("text", ["[1] See page 3.", "[Figure 3: the valve", "[sic]", "[0, 1)", "[", "[a](b)"])
+@pytest.mark.parametrize(
+    "text", ["[1] See page 3.", "[Figure 3: the valve", "[sic]", "[0, 1)", "[", "[a](b)"]
+)
 def test_a_text_may_begin_with_a_bracket(text, write):
     (case,) = load_cases([write("a.csv", f'question,expected,contexts\na,"{text}","{text}"\n')])
     assert case.expected == (text,)
@@ -108,34 +120,55 @@ BAD = {
     "blank.jsonl": ("\n\n", "no case found"),
     "nul.csv": (b"question\nwhat\0?\n", "NUL"),
     "list.jsonl": ('{"question": ["a"]}\n', 'line 1, column "question": found'),
-    "turns.jsonl": ('{"question": "a", "history": 5}\n', 'column "history": found 5, expected a list of earlier turns'),
-    "regex.jsonl": ('{"question": "a", "answer_criteria": {"regex": "("}}\n', "expected a regular expression"),
+    "turns.jsonl": (
+        '{"question": "a", "history": 5}\n',
+        'column "history": found 5, expected a list of earlier turns',
+    ),
+    "regex.jsonl": (
+        '{"question": "a", "answer_criteria": {"regex": "("}}\n',
+        "expected a regular expression",
+    ),
     "nan.jsonl": ('{"question": "a", "response_time": NaN}\n', "line 1: not valid JSON: NaN"),
     "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
     "twice.jsonl": (
         '{"id": 1, "question": "a"}\n{"id": "1", "question": "b"}\n',
         ', line 2, column "id": the id "1" is used twice',
     ),
-    "twice.csv": ('id,question\n1,"a\nb"\n1,b\n', ', line 4, column "id": the id "1" is used twice'),
-    "twice.json": ('[{"id": 1, "question": "a"}, {"id": 1, "question": "b"}]', ', item 2, column "id"'),
+    "twice.csv": (
+        'id,question\n1,"a\nb"\n1,b\n',
+        ', line 4, column "id": the id "1" is used twice',
+    ),
+    "twice.json": (
+        '[{"id": 1, "question": "a"}, {"id": 1, "question": "b"}]',
+        ', item 2, column "id"',
+    ),
     "numbers.csv": (
         'question,contexts\na,"[1, 2"\n',
         "line 2, column \"contexts\": found '[1, 2', expected a JSON list",
     ),
     "texts.csv": ("question,contexts\na,\"['x', 'y\"\n", 'line 2, column "contexts": found'),
     "expected.csv": ('question,expected\na,"[""x"", ""y"\n', 'line 2, column "expected": found'),
-    "near.csv": ("qestion,expected\na,b\n", 'no column "question" among qestion, expected; did you mean "qestion"?'),
+    "near.csv": (
+        "qestion,expected\na,b\n",
+        'no column "question" among qestion, expected; did you mean "qestion"?',
+    ),
     "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
     "cells.csv": ("question,expected\na,b,c\n", "line 2: found 3 cells, expected 2"),
     "criteria.jsonl": (
         '{"question": "a", "answer_criteria": {"must_contains": ["x"]}}\n',
         'did you mean "must_contain"',
     ),
-    "range.jsonl": ('{"question": "a", "answer_criteria": {"numerical_range": [3, 1]}}\n', "two numbers"),
+    "range.jsonl": (
+        '{"question": "a", "answer_criteria": {"numerical_range": [3, 1]}}\n',
+        "two numbers",
+    ),
     "text.json": ('"hello"', "expected a list of cases"),
     "number.jsonl": ("3\n", "expected an object"),
     "cases.docx": ("x", "unknown kind of case file"),
-    "quote.csv": ('question,expected\na,b\nc,"d\ne,f\n', "line 3: a quoted cell begins here and does not end"),
+    "quote.csv": (
+        'question,expected\na,b\nc,"d\ne,f\n',
+        "line 3: a quoted cell begins here and does not end",
+    ),
     "deep.jsonl": (
         '{"question": "a", "x": ' + "[" * 600 + "]" * 600 + "}",
         "line 1: not valid JSON: nested more than 100",
@@ -151,7 +184,10 @@ BAD = {
     "huge.csv": ("question,response_time\na,1e400\n", "expected a number"),
     "bomb.yaml": (
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
-        + "".join(f"{n}: &{n} [{','.join(['*' + p] * 10)}]\n" for p, n in zip("abcdefg", "bcdefgh", strict=True)),
+        + "".join(
+            f"{n}: &{n} [{','.join(['*' + p] * 10)}]\n"
+            for p, n in zip("abcdefg", "bcdefgh", strict=True)
+        ),
         "more than 1,000,000 values",
     ),
     "columns.csv": (
@@ -167,7 +203,9 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_one_line_and_exit_code_2(name, write, cli, tmp_path):
     content, told = BAD[name]
-    shown = cli("score", write(name, content), "--metrics", "exact_match", "--out", tmp_path / "results")
+    shown = cli(
+        "score", write(name, content), "--metrics", "exact_match", "--out", tmp_path / "results"
+    )
     assert shown.code == 2
     assert told in shown.err
     assert len(shown.err.strip().splitlines()) == 1
@@ -183,13 +221,18 @@ def test_a_missing_file_suggests_the_near_one(write, cli):
 
 def test_beir_folder_and_trec_qrels(write, caplog):
     write("beir/corpus.jsonl", [{"_id": "d1", "text": "x"}])
-    folder = write("beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]).parent
+    folder = write(
+        "beir/queries.jsonl",
+        [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}],
+    ).parent
     write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
     for _ in range(2):
         (case,) = load_cases([folder])
     assert (case.id, case.question, case.relevant) == ("q1", "What?", {"d1": 2.0, "d2": 0.0})
     told = "beir/queries.jsonl: 1 of 2 queries have no label in qrels and are left out"
-    assert [record.getMessage() for record in caplog.records] == [told]  # once, however often they are read
+    assert [record.getMessage() for record in caplog.records] == [
+        told
+    ]  # once, however often they are read
     (case,) = load_cases([write("my.qrels", "q1 0 d7 1\n")])
     assert (case.id, case.relevant) == ("q1", {"d7": 1.0})
 
@@ -198,9 +241,16 @@ def test_beir_folder_and_trec_qrels(write, caplog):
 def test_each_turn_of_a_conversation_is_a_case_with_its_history(name, write):
     turns = [
         {"turn": 1, "user": "Sales in May?", "expected_answer_contains": ["RM"], "min_score": 0.5},
-        {"turn": 2, "user": "And June?", "requires_context": True, "expected_topics": ["june", "sales"]},
+        {
+            "turn": 2,
+            "user": "And June?",
+            "requires_context": True,
+            "expected_topics": ["june", "sales"],
+        },
     ]
-    first, second = load_cases([write(name, {"conversation": turns, "success_criteria": {"all": True}})])
+    first, second = load_cases(
+        [write(name, {"conversation": turns, "success_criteria": {"all": True}})]
+    )
     assert (first.id, second.id) == ("talk#T1", "talk#T2")
     assert first.criteria.must_contain == ("RM",)
     assert [turn.user for turn in second.history] == ["Sales in May?"]
@@ -210,7 +260,9 @@ def test_each_turn_of_a_conversation_is_a_case_with_its_history(name, write):
 
 def test_recorded_answers_of_a_second_file_are_read_by_id(write):
     path = write("answers.csv", "id,answer,retrieved\na,yes,\"['1', '2']\"\n")
-    assert [(key, r.answer, r.retrieved) for key, r in read_responses(path)] == [("a", "yes", ("1", "2"))]
+    assert [(key, r.answer, r.retrieved) for key, r in read_responses(path)] == [
+        ("a", "yes", ("1", "2"))
+    ]
     ranking = write("bm25.run", "q1 Q0 d2 1 0.9 x\nq1 Q0 d1 2 0.5 x\n")
     assert [(key, r.retrieved) for key, r in read_responses(ranking)] == [("q1", ("d2", "d1"))]
     with pytest.raises(InputError, match="joined to cases by id"):
@@ -222,7 +274,12 @@ def test_cases_lists_what_other_programs_rely_on(cli, write):
     assert shown.code == 0
     (case,) = shown.json
     assert case["id"] == "qa#Q5"
-    assert (case["question"], case["expected"], case["question_num"], case["tags"]) == ("Why?", "So.", 5, [])
+    assert (case["question"], case["expected"], case["question_num"], case["tags"]) == (
+        "Why?",
+        "So.",
+        5,
+        [],
+    )
     assert case["source_file"].endswith("qa.md")
 
 
@@ -234,7 +291,9 @@ def test_text_that_only_starts_as_utf_16_is_refused(tmp_path: Path) -> None:
 
 
 def test_bytes_in_a_parquet_file_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xee\x00")])
+    texts = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xee\x00")]
+    )
     pq.write_table(pa.table({"question": texts}), tmp_path / "cases.parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         list(load_cases([tmp_path / "cases.parquet"]))
@@ -290,7 +349,12 @@ def test_files_as_spreadsheets_and_programs_export_them(name: str, tmp_path: Pat
     content, expected = AS_EXPORTED[name]
     (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     found = [
-        (case.question, *(case.expected or (None,)), case.relevant, case.recorded.seconds if case.recorded else None)
+        (
+            case.question,
+            *(case.expected or (None,)),
+            case.relevant,
+            case.recorded.seconds if case.recorded else None,
+        )
         for case in load_cases([tmp_path / name])
     ]
     assert found == expected
@@ -318,17 +382,23 @@ def test_one_list_beside_other_values_is_no_category(tmp_path: Path) -> None:
         ("e.csv", "question;response_time\nq?;1,234\n", "found '1,234', expected a number"),
     ],
 )
-def test_what_is_refused_names_place_and_fix(name: str, content: str, message: str, tmp_path: Path) -> None:
+def test_what_is_refused_names_place_and_fix(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError) as raised:
         list(load_cases([tmp_path / name]))
     assert message in str(raised.value)
 
 
-def test_a_small_parquet_file_that_claims_gigabytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_parquet_file_that_claims_gigabytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "bomb.parquet"
     table = pa.table({"question": ["q?"] * 1_000_000, "x": [0.0] * 1_000_000})
     pq.write_table(table, path, compression="zstd", use_dictionary=False)
     monkeypatch.setattr("answerkey.coerce.tables._MOST_BYTES", 1 << 20)
-    with pytest.raises(InputError, match=r"bomb\.parquet: a file of [\d,]+ bytes that claims 0\.0 GB is not read"):
+    with pytest.raises(
+        InputError, match=r"bomb\.parquet: a file of [\d,]+ bytes that claims 0\.0 GB is not read"
+    ):
         list(load_cases([path]))

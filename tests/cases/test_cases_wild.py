@@ -37,7 +37,9 @@ def test_every_file_loads(name: str, wild: Path) -> None:
 
 def test_every_recorded_ranking_metric_is_equal(cli: Cli, wild: Path) -> None:
     path = wild / "health_rankings.csv"
-    shown = cli("rank", "--run", path, "--unit", "chunk", "--metrics", ",".join(RECORDED.values()), "--json")
+    shown = cli(
+        "rank", "--run", path, "--unit", "chunk", "--metrics", ",".join(RECORDED.values()), "--json"
+    )
     told = shown.json["configurations"]
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -45,31 +47,66 @@ def test_every_recorded_ranking_metric_is_equal(cli: Cli, wild: Path) -> None:
     for row in rows:
         ours = told[row["config_name"]]["queries"][row["query_id"]]
         for theirs, name in RECORDED.items():
-            assert ours[name] == pytest.approx(float(row[theirs]), abs=5e-4), (row["query_id"], name)
-    assert [result.get("places_without_id", 0) for result in told.values()] == [219, 208, 208, 208, 0]
+            assert ours[name] == pytest.approx(float(row[theirs]), abs=5e-4), (
+                row["query_id"],
+                name,
+            )
+    assert [result.get("places_without_id", 0) for result in told.values()] == [
+        219,
+        208,
+        208,
+        208,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("name", ["kpi_results_a.csv", "kpi_results_b.csv", "kpi_results.json"])
 def test_routes_are_scored_as_recorded(name: str, cli: Cli, wild: Path, tmp_path: Path) -> None:
-    shown = cli("score", wild / name, "--metrics", "route_score", "--out", tmp_path, "--no-charts", "--quiet")
+    shown = cli(
+        "score",
+        wild / name,
+        "--metrics",
+        "route_score",
+        "--out",
+        tmp_path,
+        "--no-charts",
+        "--quiet",
+    )
     assert shown.code == 0, shown.err
     (path,) = tmp_path.glob("*/results.jsonl")
     ours = {
-        line["id"]: line["scores"]["route_score"]["value"] for line in map(json.loads, path.read_text().splitlines())
+        line["id"]: line["scores"]["route_score"]["value"]
+        for line in map(json.loads, path.read_text().splitlines())
     }
     if name.endswith(".csv"):
         with (wild / name).open(encoding="utf-8", newline="") as file:
-            theirs = {row["test_id"]: float(row["route_match"] == "YES") for row in csv.DictReader(file)}
+            theirs = {
+                row["test_id"]: float(row["route_match"] == "YES") for row in csv.DictReader(file)
+            }
     else:
-        theirs = {row["id"]: row["route_score"] for row in json.loads((wild / name).read_text())["results"]}
+        theirs = {
+            row["id"]: row["route_score"]
+            for row in json.loads((wild / name).read_text())["results"]
+        }
     assert ours == theirs
 
 
-def test_the_route_aware_scores_equal_the_recorded_ones(cli: Cli, wild: Path, tmp_path: Path) -> None:
+def test_the_route_aware_scores_equal_the_recorded_ones(
+    cli: Cli, wild: Path, tmp_path: Path
+) -> None:
     """All but completeness and the clarification that R01 expects: their criteria are not in this file of results."""
     metrics = {"factual_accuracy": "factual_accuracy", "presentation_quality": "presentation_quality", "executive_format": "executive_format",
                "semantic_similarity": "semantic_relevance"}  # fmt: skip
-    cli("score", wild / "kpi_results.json", "--profile", "route-aware", "--out", tmp_path, "--no-charts", "--quiet")
+    cli(
+        "score",
+        wild / "kpi_results.json",
+        "--profile",
+        "route-aware",
+        "--out",
+        tmp_path,
+        "--no-charts",
+        "--quiet",
+    )
     (path,) = tmp_path.glob("*/results.jsonl")
     ours = {line["id"]: line["scores"] for line in map(json.loads, path.read_text().splitlines())}
     rows = json.loads((wild / "kpi_results.json").read_text())["results"]
@@ -78,7 +115,8 @@ def test_the_route_aware_scores_equal_the_recorded_ones(cli: Cli, wild: Path, tm
         for row in rows
         for theirs, name in metrics.items()
         if theirs in row["quality_breakdown"]
-        and ours[row["id"]][name]["value"] != pytest.approx(row["quality_breakdown"][theirs], abs=0.006)
+        and ours[row["id"]][name]["value"]
+        != pytest.approx(row["quality_breakdown"][theirs], abs=0.006)
     ]
     assert unequal == [("R01", "semantic_similarity")]
 
@@ -90,7 +128,10 @@ def test_the_faq_bot_answers_from_its_own_table(cli: Cli, wild: Path, tmp_path: 
     )
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     (path,) = tmp_path.glob("results/*/results.jsonl")
-    assert all(json.loads(line)["scores"]["exact_match"]["value"] == 1 for line in path.read_text().splitlines())
+    assert all(
+        json.loads(line)["scores"]["exact_match"]["value"] == 1
+        for line in path.read_text().splitlines()
+    )
 
 
 def test_a_table_of_figures_is_shown_as_recorded(cli: Cli, wild: Path) -> None:
@@ -107,11 +148,23 @@ def test_a_table_of_figures_is_shown_as_recorded(cli: Cli, wild: Path) -> None:
     assert "answerkey rank --run" in refused.err
 
 
-def test_a_text_of_knowledge_is_what_a_bot_answers_from(cli: Cli, wild: Path, tmp_path: Path) -> None:
-    shown = cli("run", wild / "domain_knowledge.txt", "--dataset", wild / "faq.csv", "--out", tmp_path, "--no-charts")
+def test_a_text_of_knowledge_is_what_a_bot_answers_from(
+    cli: Cli, wild: Path, tmp_path: Path
+) -> None:
+    shown = cli(
+        "run",
+        wild / "domain_knowledge.txt",
+        "--dataset",
+        wild / "faq.csv",
+        "--out",
+        tmp_path,
+        "--no-charts",
+    )
     assert shown.code == 0, shown.err
     (path,) = tmp_path.glob("*/results.jsonl")
-    answers = {line["question"]: line["answer"] for line in map(json.loads, path.read_text().splitlines())}
+    answers = {
+        line["question"]: line["answer"] for line in map(json.loads, path.read_text().splitlines())
+    }
     assert "5 business days" in answers["How long do refunds take?"]
     refused = cli("cases", wild / "domain_knowledge.txt")
     assert refused.code == 2
@@ -124,9 +177,27 @@ def test_the_recorded_clarification_comes_out_with_its_criterion(
     """R01 was recorded with 0.9: its case expects a clarification, which the file of results does not repeat."""
     rows = json.loads((wild / "kpi_results.json").read_text())["results"]
     (row,) = (row for row in rows if row["id"] == "R01")
-    truth = write("truth.jsonl", [{"id": "R01", "answer_criteria": {"clarification_expected": True}}])
+    truth = write(
+        "truth.jsonl", [{"id": "R01", "answer_criteria": {"clarification_expected": True}}]
+    )
     results = write("R01.json", {"results": [row]})
-    assert cli("score", results, truth, "--profile", "route-aware", "--out", tmp_path / "o", "--no-charts").code == 0
+    assert (
+        cli(
+            "score",
+            results,
+            truth,
+            "--profile",
+            "route-aware",
+            "--out",
+            tmp_path / "o",
+            "--no-charts",
+        ).code
+        == 0
+    )
     (path,) = tmp_path.glob("o/*/results.jsonl")
     scores = json.loads(path.read_text())["scores"]
-    assert scores["semantic_relevance"]["value"] == row["quality_breakdown"]["semantic_similarity"] == 0.9
+    assert (
+        scores["semantic_relevance"]["value"]
+        == row["quality_breakdown"]["semantic_similarity"]
+        == 0.9
+    )

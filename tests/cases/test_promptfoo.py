@@ -41,12 +41,21 @@ class Bot:
 
 def judge(messages: Any) -> str:
     """Everything is met but what is said of New York."""
-    asked = re.findall(r"^- (c\d+) \((met or not|scale 0 to 5)\): (.*)$", messages[0]["content"], re.MULTILINE)
-    return json.dumps({name: {"quote": "no quote", "met": "Albany" not in ask, "score": 4} for name, _, ask in asked})
+    asked = re.findall(
+        r"^- (c\d+) \((met or not|scale 0 to 5)\): (.*)$", messages[0]["content"], re.MULTILINE
+    )
+    return json.dumps(
+        {
+            name: {"quote": "no quote", "met": "Albany" not in ask, "score": 4}
+            for name, _, ask in asked
+        }
+    )
 
 
 def run(name: str) -> dict[str, Outcome]:
-    suite = suite_of({"cases": [str(FILES / name)], "target": {"kind": "python", "call": "x:y"}}, Path())
+    suite = suite_of(
+        {"cases": [str(FILES / name)], "target": {"kind": "python", "call": "x:y"}}, Path()
+    )
     store, _ = run_in_memory(prepare(suite, target=Bot(), judge=ModelJudge(ScriptedChat(judge))))
     return {outcome.case.question: outcome for outcome in store.outcomes()}
 
@@ -80,7 +89,13 @@ def test_defaults_templates_sets_and_weights(caplog: pytest.LogCaptureFixture) -
 def test_a_csv_with_expected_columns(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         found = run("tests.csv")
-    assert [met(outcome) for outcome in found.values()] == [[True, True], [True], [False, False], [True], [False, True]]
+    assert [met(outcome) for outcome in found.values()] == [
+        [True, True],
+        [True],
+        [False, False],
+        [True],
+        [False, True],
+    ]
     assert "python (1)" in caplog.text
 
 
@@ -113,7 +128,9 @@ def test_tests_in_other_files_and_a_threshold_per_test(tmp_path: Path) -> None:
     (tmp_path / "more" / "a.yaml").write_text(
         "- vars: {question: 'Is it open on Sunday?'}\n  assert: [{type: contains, value: closed}, {type: contains, value: x}]\n"
     )
-    (tmp_path / "tests.csv").write_text('question,__expected,__description\nWho are you?,"contains: language",csv\n')
+    (tmp_path / "tests.csv").write_text(
+        'question,__expected,__description\nWho are you?,"contains: language",csv\n'
+    )
     outcomes = run(str(tmp_path / "promptfooconfig.yaml"))
     found = {case: outcome.scores["criteria"].value for case, outcome in outcomes.items()}
     assert found == {"Is it open on Sunday?": 1.0, "Who are you?": 1.0, "What is 2 + 2?": 0.5}

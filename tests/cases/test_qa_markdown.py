@@ -37,12 +37,24 @@ def test_each_layout_is_read_whole(layout, ends, write):
         ("Q1: A?\nA1: yes\n\nA2: no\n", 4, "without its question"),
         ("### Q1: A?\n**A1:** yes\n**Q2: B?**\n\nA2: no\n", 3, "one layout"),
         ("### Q1: \n**A1:** yes\n", 1, "no text"),
-        ("### Q1: A?\n**A1:** yes\n### Q2. B?\n**A2.** no\n", 3, 'expected a question such as "### Q2:"'),
-        ("### Q1: A?\n**A1:** yes\n### Question 2: B?\n**Answer:** no\n", 3, 'expected a question such as "### Q2:"'),
+        (
+            "### Q1: A?\n**A1:** yes\n### Q2. B?\n**A2.** no\n",
+            3,
+            'expected a question such as "### Q2:"',
+        ),
+        (
+            "### Q1: A?\n**A1:** yes\n### Question 2: B?\n**Answer:** no\n",
+            3,
+            'expected a question such as "### Q2:"',
+        ),
         (f"Q1: A?\nA1: yes\nQ{'9' * 5000}: B?\nA2: no\n", 3, "more than 9 digits"),
         ("### Q6a: A?\n**A6a:** yes\n**Q6b: B?**\n\nA6b: no\n", 3, "one layout"),
         ("### Q6a: A?\n**A6b:** yes\n", 2, "found A6b, expected A6a"),
-        ("Q1: A?\nA1: see\n```\ncode\n\nQ2: B?\nA2: no\n", 3, "does not end; close it before line 6"),
+        (
+            "Q1: A?\nA1: see\n```\ncode\n\nQ2: B?\nA2: no\n",
+            3,
+            "does not end; close it before line 6",
+        ),
     ],
 )
 def test_what_does_not_fit_names_file_and_line(text, line, told, write):
@@ -53,7 +65,8 @@ def test_what_does_not_fit_names_file_and_line(text, line, told, write):
 
 def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
     path = write(
-        "faq.md", "Q1: How?\nA1: Like this:\n```\nQ2: not a question\nA2: no\n# no heading\n```\n\nQ2: Why?\nA2: So.\n"
+        "faq.md",
+        "Q1: How?\nA1: Like this:\n```\nQ2: not a question\nA2: no\n# no heading\n```\n\nQ2: Why?\nA2: So.\n",
     )
     cases = list(load_cases([path]))
     assert [case.question for case in cases] == ["How?", "Why?"]
@@ -61,15 +74,22 @@ def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
 
 
 def test_numbers_may_have_a_letter_or_a_part(write):
-    text = "".join(f"### Q{n}: Why {n}?\n**A{n}:** Because {n}.\n\n" for n in ("5", "6a", "6b", "7.1", "7.2", "10"))
+    text = "".join(
+        f"### Q{n}: Why {n}?\n**A{n}:** Because {n}.\n\n"
+        for n in ("5", "6a", "6b", "7.1", "7.2", "10")
+    )
     cases = list(load_cases([write("faq.md", text.replace("**A5:**", "**A05:**"))]))
-    assert [case.id for case in cases] == [f"faq#Q{n}" for n in ("5", "6a", "6b", "7.1", "7.2", "10")]
+    assert [case.id for case in cases] == [
+        f"faq#Q{n}" for n in ("5", "6a", "6b", "7.1", "7.2", "10")
+    ]
     assert [case.question_num for case in cases] == [5, 6, 6, 7, 7, 10]
     assert [case.expected for case in cases][:2] == [("Because 5.",), ("Because 6a.",)]
 
 
 def test_a_code_block_in_one_line_ends_there(write):
-    cases = list(load_cases([write("faq.md", "Q1: How?\nA1: So:\n```x = 1```\nQ2: Why?\nA2: So.\n")]))
+    cases = list(
+        load_cases([write("faq.md", "Q1: How?\nA1: So:\n```x = 1```\nQ2: Why?\nA2: So.\n")])
+    )
     assert [case.question for case in cases] == ["How?", "Why?"]
 
 

@@ -39,30 +39,48 @@ def labelled_rows(n: int = 60) -> list[dict[str, Any]]:
 def test_a_labelled_file(cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path):
     path = write("labelled.jsonl", labelled_rows())
     plot = tmp_path / "reliability.png"
-    shown = cli("calibrate", path, "--metric", "keyword_recall", "--positive", "good", "--plot", plot, "--json")
+    shown = cli(
+        "calibrate",
+        path,
+        "--metric",
+        "keyword_recall",
+        "--positive",
+        "good",
+        "--plot",
+        plot,
+        "--json",
+    )
     assert shown.code == 0, shown.err
     data = shown.json
     assert (data["n"], data["groups"]) == (60, 20)
     assert data["auroc"] > 0.75
     assert data["label_means"] == "good"
     assert plot.read_bytes().startswith(b"\x89PNG")
-    by_words = cli("calibrate", path, "--metric", "keyword_recall", "--label", "human", "--json").json
+    by_words = cli(
+        "calibrate", path, "--metric", "keyword_recall", "--label", "human", "--json"
+    ).json
     assert by_words["auroc"] == data["auroc"]
-    several = cli("calibrate", path, "--metric", "keyword_recall", "--metric", "token_f1", "--json").json
+    several = cli(
+        "calibrate", path, "--metric", "keyword_recall", "--metric", "token_f1", "--json"
+    ).json
     assert set(several["metrics"]) == {"keyword_recall", "token_f1"}
     text = cli("calibrate", path, "--metric", "keyword_recall").out
     assert "answer length alone" in text
     assert "always label 1" in text
 
 
-def test_a_pinned_direction_is_not_turned_round(cli: Callable[..., Any], write: Callable[..., Path]):
+def test_a_pinned_direction_is_not_turned_round(
+    cli: Callable[..., Any], write: Callable[..., Path]
+):
     path = write("labelled.jsonl", labelled_rows())
     data = cli("calibrate", path, "--metric", "keyword_recall", "--positive", "bad", "--json").json
     assert data["auroc"] < 0.25
     assert any("wrong way" in note for note in data["notes"])
 
 
-def test_rows_without_a_question_are_claims_and_welcome(cli: Callable[..., Any], write: Callable[..., Path]):
+def test_rows_without_a_question_are_claims_and_welcome(
+    cli: Callable[..., Any], write: Callable[..., Path]
+):
     path = write("claims.jsonl", [{**row, "question": None} for row in labelled_rows()])
     assert cli("calibrate", path, "--metric", "keyword_recall", "--json").json["n"] == 60
 
@@ -77,7 +95,11 @@ def test_rows_without_a_question_are_claims_and_welcome(cli: Callable[..., Any],
     ],
 )
 def test_bad_labels_are_one_line(
-    cli: Callable[..., Any], write: Callable[..., Path], change: dict[str, Any], options: tuple[str, ...], told: str
+    cli: Callable[..., Any],
+    write: Callable[..., Path],
+    change: dict[str, Any],
+    options: tuple[str, ...],
+    told: str,
 ):
     path = write("labelled.jsonl", [{**row, **change} for row in labelled_rows(5)])
     shown = cli("calibrate", path, "--metric", "keyword_recall", *options)
@@ -86,11 +108,17 @@ def test_bad_labels_are_one_line(
 
 
 def test_a_run_with_labels_beside_it(
-    cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Callable[..., Any],
+    write: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.chdir(tmp_path)
     cases = labelled_rows()
-    path = write("cases.jsonl", [{k: v for k, v in row.items() if k not in {"label", "human"}} for row in cases])
+    path = write(
+        "cases.jsonl",
+        [{k: v for k, v in row.items() if k not in {"label", "human"}} for row in cases],
+    )
     assert cli("score", path, "--metrics", "keyword_recall", "--no-charts", "--quiet").code == 0
     run = next(Path("results").iterdir())
     unlabelled = cli("calibrate", run, "--metric", "keyword_recall")
@@ -110,7 +138,15 @@ def test_the_threshold_goes_into_a_profile(cli: Callable[..., Any], write: Calla
     toml = '# ours\npass = 0.5\n[[criteria]]\nmetric = "keyword_recall"\nfloor = 0.1 # old\nweight = 2\n[[criteria]]\nmetric = "token_f1"\n'
     profile = write("mine.toml", toml)
     shown = cli(
-        "calibrate", path, "--metric", "keyword_recall", "--positive", "good", "--write-threshold", profile, "--json"
+        "calibrate",
+        path,
+        "--metric",
+        "keyword_recall",
+        "--positive",
+        "good",
+        "--write-threshold",
+        profile,
+        "--json",
     )
     assert shown.code == 0, shown.err
     table = tomllib.loads(profile.read_text())
@@ -124,12 +160,17 @@ def test_the_threshold_goes_into_a_profile(cli: Callable[..., Any], write: Calla
 
 
 @pytest.mark.network
-def test_a_judge_is_asked_anew_for_every_repeat(cli: Callable[..., Any], write: Callable[..., Path]):
+def test_a_judge_is_asked_anew_for_every_repeat(
+    cli: Callable[..., Any], write: Callable[..., Path]
+):
     turns = iter(range(1000))
 
     def reply(_: Any) -> Any:
         verdict = {"score": round(0.4 + 0.1 * (next(turns) % 3), 1), "reason": "by turns"}
-        return {"model": "m", "choices": [{"message": {"content": json.dumps(verdict)}, "finish_reason": "stop"}]}
+        return {
+            "model": "m",
+            "choices": [{"message": {"content": json.dumps(verdict)}, "finish_reason": "stop"}],
+        }
 
     path = write("labelled.jsonl", labelled_rows(8))
     judged = ("--metric", "judge.relevance", "--judge-model", "m", "--json")
@@ -149,10 +190,14 @@ def test_a_floor_is_set_in_every_ruler_and_nowhere_else():
 
 
 @pytest.mark.slow
-def test_what_is_known_of_the_plain_metrics_on_public_labels(cli: Callable[..., Any], shared_data: Path):
+def test_what_is_known_of_the_plain_metrics_on_public_labels(
+    cli: Callable[..., Any], shared_data: Path
+):
     """Cosine per sentence finds unsupported answers a little better than chance and worse than their length does."""
     path = shared_data / "ragtruth_qa" / "dev.jsonl"
-    shown = cli("calibrate", path, "--metric", "answer_hallucination", "--positive", "bad", "--json")
+    shown = cli(
+        "calibrate", path, "--metric", "answer_hallucination", "--positive", "bad", "--json"
+    )
     assert shown.code == 0, shown.err
     data = shown.json
     with path.open(encoding="utf-8") as file:
@@ -170,5 +215,7 @@ def test_what_is_known_of_the_plain_metrics_on_public_labels(cli: Callable[..., 
 def test_shared_words_beat_cosine_for_correctness(cli: Callable[..., Any], shared_data: Path):
     path = shared_data / "evouna" / "dev.jsonl"
     metrics = ("--metric", "keyword_recall", "--metric", "answer_correctness")
-    data = cli("calibrate", path, *metrics, "--positive", "good", "--limit", "1000", "--json").json["metrics"]
+    data = cli("calibrate", path, *metrics, "--positive", "good", "--limit", "1000", "--json").json[
+        "metrics"
+    ]
     assert data["keyword_recall"]["auroc_ci95"][0] > data["answer_correctness"]["auroc_ci95"][1]

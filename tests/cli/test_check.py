@@ -15,7 +15,12 @@ from click.testing import CliRunner
 from answerkey.cli.main import answerkey
 from answerkey.errors import InputError
 
-GOOD: dict[str, Any] = {"question": "How long?", "answer": "30 days [1].", "contexts": ["30 days."], "run_id": "r1"}
+GOOD: dict[str, Any] = {
+    "question": "How long?",
+    "answer": "30 days [1].",
+    "contexts": ["30 days."],
+    "run_id": "r1",
+}
 
 
 def check(record: object, *options: str) -> Any:
@@ -95,7 +100,11 @@ def test_a_full_disk_is_one_line_and_exit_3(tmp_path: Path, options: list[str]) 
 
 def test_the_shell_is_told_commands_and_options() -> None:
     def completed(words: str, position: int) -> str:
-        environment = {"_ANSWERKEY_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(position)}
+        environment = {
+            "_ANSWERKEY_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(position),
+        }
         program = "from answerkey.cli.main import main; main()"
         done = subprocess.run(
             [sys.executable, "-c", program],

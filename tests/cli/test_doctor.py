@@ -42,7 +42,9 @@ def test_without_a_judge_all_is_well_offline() -> None:
 
 
 @pytest.mark.parametrize("pass_mark", [0, 10])
-def test_the_last_line_agrees_with_the_exam_of_the_local_judge(pass_mark: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_line_agrees_with_the_exam_of_the_local_judge(
+    pass_mark: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def graded(judge: Judge, large: bool) -> Exam:
         return replace(take_exam(judge, large), pass_mark=pass_mark)
 

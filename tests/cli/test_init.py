@@ -19,15 +19,29 @@ def test_the_suite_runs_and_the_fix_shows_in_the_comparison(tmp_path: Path) -> N
     made = CliRunner().invoke(answerkey, ["init", str(tmp_path / "mybot")])
     assert made.exit_code == 0
     assert "answerkey run" in made.stderr
-    done = CliRunner().invoke(answerkey, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-charts"])
+    done = CliRunner().invoke(
+        answerkey, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-charts"]
+    )
     assert done.exit_code == 0, done.output
     (failures,) = (tmp_path / "mybot" / "results").glob("*/failures.txt")
     assert "Do kettles come with a warranty?" in failures.read_text(encoding="utf-8")
     assert RunLibrary(tmp_path).runs() == [failures.parent], "seen from the folder above too"
     bot = tmp_path / "mybot" / "bot.py"
-    bot.write_text(bot.read_text().replace("question.lower().split()\n", 'question.lower().strip("?").split()\n'))
+    bot.write_text(
+        bot.read_text().replace(
+            "question.lower().split()\n", 'question.lower().strip("?").split()\n'
+        )
+    )
     out = str(tmp_path / "fixed")
-    again = [sys.executable, "-m", "answerkey", "run", tmp_path / "mybot" / "suite.toml", "--out", out]
+    again = [
+        sys.executable,
+        "-m",
+        "answerkey",
+        "run",
+        tmp_path / "mybot" / "suite.toml",
+        "--out",
+        out,
+    ]
     subprocess.run([*again, "--no-charts"], check=True, capture_output=True)
     (fixed,) = Path(out).iterdir()
     compared = CliRunner().invoke(answerkey, ["compare", str(failures.parent), str(fixed)])

@@ -34,7 +34,9 @@ def run(cli, write, tmp_path):
             }
             rows.append(row | ({"label": int(right)} if column and n % 3 == 0 else {}))
         path, profile = write("rows.jsonl", rows), write("words.toml", PROFILE)
-        shown = cli("score", path, "--profile", profile, "--out", tmp_path / "out", "--no-charts", "--quiet")
+        shown = cli(
+            "score", path, "--profile", profile, "--out", tmp_path / "out", "--no-charts", "--quiet"
+        )
         assert shown.code == 0, shown.err
         return next((tmp_path / "out").glob("*")), rows
 
@@ -44,18 +46,25 @@ def run(cli, write, tmp_path):
 def expected_rate(rows):
     given = [row for n, row in enumerate(rows) if n % 3 == 0]
     rest = [row["answer"] == "yes" for n, row in enumerate(rows) if n % 3]
-    return ppi_rate([float(row["x_right"]) for row in given], [row["answer"] == "yes" for row in given], rest)
+    return ppi_rate(
+        [float(row["x_right"]) for row in given], [row["answer"] == "yes" for row in given], rest
+    )
 
 
 @pytest.mark.parametrize("source", ["labels.jsonl", "column", "file"])
 def test_labels_from_the_viewer_a_column_or_a_file_correct_the_pass_rate(cli, run, write, source):
     folder, rows = run(column=source == "column")
-    labels = [{"id": row["id"], "label": int(row["x_right"])} for n, row in enumerate(rows) if n % 3 == 0]
+    labels = [
+        {"id": row["id"], "label": int(row["x_right"])} for n, row in enumerate(rows) if n % 3 == 0
+    ]
     more = []
     if source == "labels.jsonl":
         (folder / "labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
     elif source == "file":
-        more = ["--labels", write("given.csv", "id,label\n" + "".join(f"{r['id']},{r['label']}\n" for r in labels))]
+        more = [
+            "--labels",
+            write("given.csv", "id,label\n" + "".join(f"{r['id']},{r['label']}\n" for r in labels)),
+        ]
     shown = cli("label-next", folder, "--json", *more)
     assert shown.code == 0, shown.err
     found, wanted = shown.json["corrected"], expected_rate(rows)
@@ -69,7 +78,9 @@ def test_labels_from_the_viewer_a_column_or_a_file_correct_the_pass_rate(cli, ru
     assert shown.last_line.startswith("DONE: 40 of 120 cases are labelled")
     if source != "file":
         assert cli("report", folder).code == 0
-        assert json.loads((folder / "summary.json").read_text())["corrected"]["rate"] == pytest.approx(wanted.rate)
+        assert json.loads((folder / "summary.json").read_text())["corrected"][
+            "rate"
+        ] == pytest.approx(wanted.rate)
         for name in ("report.txt", "report.md", "report.html"):
             assert "corrected pass rate" in (folder / name).read_text(), name
 
@@ -89,7 +100,9 @@ def test_ppi_covers_the_truth_on_labelled_answers(shared_data):
     lines = (shared_data / "evouna" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     labels = np.array([float(row["label"]) for row in rows])
-    verdicts = np.array([any(ref.lower() in row["answer"].lower() for ref in row["reference"]) for row in rows])
+    verdicts = np.array(
+        [any(ref.lower() in row["answer"].lower() for ref in row["reference"]) for row in rows]
+    )
     truth, random = labels.mean(), np.random.default_rng(2024)
     covered = plain = narrower = 0
     draws = 1500

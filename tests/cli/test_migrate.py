@@ -40,7 +40,9 @@ def commands_of(page: str) -> list[str]:
     found = re.findall(r"`(answerkey [^`]+)`", (PAGES / page).read_text(encoding="utf-8"))
     names = {"RUN_A": "runs/a", "RUN_B": "runs/b", "QUERY": "refunds"}
     kept = [
-        " ".join(names.get(word, word) for word in command.split()) for command in found if len(command.split()) > 2
+        " ".join(names.get(word, word) for word in command.split())
+        for command in found
+        if len(command.split()) > 2
     ]
     return list(dict.fromkeys(kept))
 
@@ -68,14 +70,20 @@ def world(write: Write, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     write("rankings.csv", RANKINGS)
     write("summary.csv", SUMMARY)
-    write("faq.csv", "question,expected_answer\nHow long do refunds take?,Refunds take 5 business days.\n")
+    write(
+        "faq.csv",
+        "question,expected_answer\nHow long do refunds take?,Refunds take 5 business days.\n",
+    )
     write("domain_knowledge.txt", "Refunds take 5 business days.\n\nThe shop opens at nine.\n")
     (tmp_path / "qa").mkdir()
     write("qa/a.md", QA)
     (tmp_path / "docs").mkdir()
     write("docs/refunds.md", "# Refunds\nRefunds take 5 business days.\n")
     write("docs/hours.md", "# Hours\nThe shop opens at nine.\n")
-    write("labels.jsonl", [{"id": "a", "question": "How long do refunds take?", "relevant": ["refunds.md"]}])
+    write(
+        "labels.jsonl",
+        [{"id": "a", "question": "How long do refunds take?", "relevant": ["refunds.md"]}],
+    )
     write("my_judge.py", JUDGE)
     write("bot.py", "def answer(question): return 'Refunds take 5 business days [1].'\n")
     return tmp_path
@@ -95,7 +103,14 @@ def test_every_command_of_the_page_runs(page: str, world: Path, write: Write, cl
         write("suite.toml", SUITES[page])
     for name in "ab":
         made = cli(
-            "score", "results.json", "--metrics", "route_score", "--out", f"made{name}", "--no-charts", "--quiet"
+            "score",
+            "results.json",
+            "--metrics",
+            "route_score",
+            "--out",
+            f"made{name}",
+            "--no-charts",
+            "--quiet",
         )
         assert made.code == 0, made.err
         (world / "runs").mkdir(exist_ok=True)
@@ -127,7 +142,16 @@ def test_the_composite_is_835_not_379(write: Write, cli: Cli) -> None:
 
 @pytest.mark.usefixtures("world")
 def test_page_34_is_not_page_340_and_places_without_an_id_keep_their_rank(cli: Cli) -> None:
-    shown = cli("rank", "--run", "rankings.csv", "--unit", "chunk", "--metrics", "mrr,precision@5,recall@5", "--json")
+    shown = cli(
+        "rank",
+        "--run",
+        "rankings.csv",
+        "--unit",
+        "chunk",
+        "--metrics",
+        "mrr,precision@5,recall@5",
+        "--json",
+    )
     dense, sparse = (shown.json["configurations"][name] for name in ("Dense", "Sparse"))
     assert dense["queries"]["0"] == {"mrr": 0.5, "precision@5": 0.4, "recall@5": 1.0}
     assert dense["mean"]["mrr"] == 0.25
@@ -137,7 +161,11 @@ def test_page_34_is_not_page_340_and_places_without_an_id_keep_their_rank(cli: C
 
 def test_f1_over_shifted_pages_is_explained(write: Write, cli: Cli) -> None:
     rows = "".join(f"{n},\"['{n}', '{n + 50}']\",['{n + 1}']\n" for n in range(20, 40))
-    shown = cli("diagnose", "--run", write("shifted.csv", f"query_id,retrieved_pages,relevant_pages\n{rows}"))
+    shown = cli(
+        "diagnose",
+        "--run",
+        write("shifted.csv", f"query_id,retrieved_pages,relevant_pages\n{rows}"),
+    )
     assert "ndcg@5 is 0.000" in shown.out
     assert re.search(r"gain: +ndcg@5 0\.000 → 1\.000", shown.out), shown.out
 

@@ -12,12 +12,16 @@ from tests.support.own_files import Cli, Write, bot, results, score
 
 def test_the_page_number_wins_over_the_0_based_page(cli: Cli, write: Write, tmp_path: Path) -> None:
     chunk = {"page_content": "t", "metadata": {"page_number": "34", "page": 33}}
-    path = write("a.jsonl", [{"question": "q", "contexts": [chunk], "relevant": ["34"], "answer": "a"}])
+    path = write(
+        "a.jsonl", [{"question": "q", "contexts": [chunk], "relevant": ["34"], "answer": "a"}]
+    )
     (line,) = score(cli, tmp_path, path, "--metrics", "recall@5")
     assert line["scores"]["recall@5"]["value"] == 1.0
 
 
-def test_documents_as_objects_and_under_other_names_are_read_live(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_documents_as_objects_and_under_other_names_are_read_live(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     write("cases.jsonl", [{"id": "a", "question": "How long?"}, {"id": "b", "question": "Which?"}])
     suite = bot(
         tmp_path,
@@ -32,7 +36,9 @@ def test_documents_as_objects_and_under_other_names_are_read_live(cli: Cli, writ
     assert contexts == [["You have 30 days."], ["The red one."]]
 
 
-def test_an_object_without_text_is_an_error_that_names_its_type(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_an_object_without_text_is_an_error_that_names_its_type(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     write("cases.jsonl", [{"id": "a", "question": "How long?"}])
     suite = bot(tmp_path, "def answer(q): return {'answer': 'x', 'contexts': [range(3)]}\n")
     cli("run", suite, "--no-charts", "--quiet")
@@ -54,13 +60,20 @@ def test_a_carried_column_changes_no_verdict(
             "--model",
             "none",
         )
-    (plain,) = score(cli, tmp_path / "plain", write("b.jsonl", [row]), "--profile", "uniform", "--model", "none")
+    (plain,) = score(
+        cli, tmp_path / "plain", write("b.jsonl", [row]), "--profile", "uniform", "--model", "none"
+    )
     assert line["verdict"] == plain["verdict"]
-    assert 'a.csv: carried along, not scored: "min_score"' in caplog.text.replace(f"{tmp_path}/", "")
+    assert 'a.csv: carried along, not scored: "min_score"' in caplog.text.replace(
+        f"{tmp_path}/", ""
+    )
 
 
 def test_places_without_an_id_are_never_merged(cli: Cli, write: Write) -> None:
-    path = write("r.csv", "query_id,retrieved_pages,relevant_pages\nq,\"['N/A', 'N/A', None, '7']\",\"['7']\"\n")
+    path = write(
+        "r.csv",
+        "query_id,retrieved_pages,relevant_pages\nq,\"['N/A', 'N/A', None, '7']\",\"['7']\"\n",
+    )
     shown = cli("rank", "--run", path, "--metrics", "mrr,precision@5", "--json")
     assert shown.json["mean"] == {"mrr": 0.25, "precision@5": 0.2}
     assert shown.json["places_without_id"] == 3
@@ -80,15 +93,22 @@ def test_sources_keep_document_and_url(cli: Cli, write: Write, tmp_path: Path) -
     assert line["sources"] == ["psoc.pdf#0 (https://x.org/p)"]
 
 
-def test_duplicate_keys_are_reported(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+def test_duplicate_keys_are_reported(
+    cli: Cli, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
     path = write("a.jsonl", '{"question": "q", "expected": "a", "expected": "b"}\n')
     assert cli("cases", path, "--json").json[0]["expected"] == "b"
     assert 'line 1: the key "expected" is given twice; the last value is used' in caplog.text
 
 
-def test_duplicate_questions_are_reported(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+def test_duplicate_questions_are_reported(
+    cli: Cli, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
     cli("cases", write("a.csv", "id,question\n1,same\n2,other\n3,same\n"))
-    assert "1 cases repeat a question of an earlier case (3)" in caplog.text or "repeat a question" in caplog.text
+    assert (
+        "1 cases repeat a question of an earlier case (3)" in caplog.text
+        or "repeat a question" in caplog.text
+    )
 
 
 def test_both_routes_and_harmless_columns(cli: Cli, write: Write) -> None:
@@ -100,7 +120,10 @@ def test_both_routes_and_harmless_columns(cli: Cli, write: Write) -> None:
 
 SHAPES: dict[str, Any] = {
     "categories": {"sales": [{"query": "a"}], "hr": [{"query": "b"}]},
-    "results": {"timestamp": "x", "results": [{"query": "a", "type": "sales"}, {"query": "b", "type": "hr"}]},
+    "results": {
+        "timestamp": "x",
+        "results": [{"query": "a", "type": "sales"}, {"query": "b", "type": "hr"}],
+    },
     "by id": {"S1": {"query": "a", "type": "sales"}, "S2": {"query": "b", "type": "hr"}},
 }
 
@@ -114,7 +137,10 @@ def test_numbered_turns_are_in_the_order_of_their_numbers(cli: Cli, write: Write
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_of_json(shape: str, cli: Cli, write: Write) -> None:
     shown = cli("cases", write("a.json", SHAPES[shape]), "--json")
-    assert [(case["question"], case["type"]) for case in shown.json] == [("a", "sales"), ("b", "hr")]
+    assert [(case["question"], case["type"]) for case in shown.json] == [
+        ("a", "sales"),
+        ("b", "hr"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -145,16 +171,24 @@ def test_conversations(row: dict[str, Any], cli: Cli, write: Write) -> None:
 def test_ground_truth_in_a_second_file(name: str, truth: Any, cli: Cli, write: Write) -> None:
     questions = write("questions.json", [{"id": "a", "query": "q"}, {"id": "b", "query": "r"}])
     shown = cli("cases", questions, write(name, truth), "--json")
-    assert [(case["question"], case["expected"]) for case in shown.json] == [("q", "yes"), ("r", None)]
+    assert [(case["question"], case["expected"]) for case in shown.json] == [
+        ("q", "yes"),
+        ("r", None),
+    ]
     wrong = cli("cases", questions, write("wrong.json", [{"id": "c", "expected": "x"}]))
     assert wrong.code == 2
     assert 'item 1, column "id": 1 ids have no case with a question, such as "c"' in wrong.err
 
 
-def test_the_faq_bot_takes_question_and_expected_answer(cli: Cli, write: Write, tmp_path: Path) -> None:
-    faq = write("faq.csv", "question,expected_answer\nHow can I reset my password?,Use the reset option.\n")
+def test_the_faq_bot_takes_question_and_expected_answer(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    faq = write(
+        "faq.csv", "question,expected_answer\nHow can I reset my password?,Use the reset option.\n"
+    )
     suite = write(
-        "suite.toml", f'cases = ["{faq.name}"]\nmetrics = ["exact_match"]\n[target]\nkind = "faq"\nfaq = "faq.csv"\n'
+        "suite.toml",
+        f'cases = ["{faq.name}"]\nmetrics = ["exact_match"]\n[target]\nkind = "faq"\nfaq = "faq.csv"\n',
     )
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     assert results(tmp_path / "results")[0]["scores"]["exact_match"]["value"] == 1.0
@@ -187,19 +221,25 @@ def test_rank_gives_one_result_per_configuration(cli: Cli, write: Write) -> None
         {"doc": "manual.pdf", "pages": [34]},
     ],
 )
-def test_labels_name_the_page_of_a_document(label: Any, cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_labels_name_the_page_of_a_document(
+    label: Any, cli: Cli, write: Write, tmp_path: Path
+) -> None:
     chunk = {"text": "t", "source": "docs/manual.pdf", "page": 34}
     row = {"question": "q", "contexts": [chunk], "relevant": [label], "answer": "a"}
     (line,) = score(cli, tmp_path, write("a.jsonl", [row]), "--metrics", "recall@5")
     assert line["scores"]["recall@5"]["value"] == 1.0
 
 
-def test_a_bare_page_matches_no_page_of_several_documents(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_a_bare_page_matches_no_page_of_several_documents(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     chunks = [{"text": "t", "source": name, "page": 34} for name in ("a.pdf", "b.pdf")]
     (line,) = score(
         cli,
         tmp_path,
-        write("a.jsonl", [{"question": "q", "contexts": chunks, "relevant": ["34"], "answer": "a"}]),
+        write(
+            "a.jsonl", [{"question": "q", "contexts": chunks, "relevant": ["34"], "answer": "a"}]
+        ),
         "--metrics",
         "recall@5",
     )
@@ -207,7 +247,10 @@ def test_a_bare_page_matches_no_page_of_several_documents(cli: Cli, write: Write
 
 
 def test_a_null_answer_is_an_error(cli: Cli, write: Write, tmp_path: Path) -> None:
-    rows = [{"id": "a", "question": "q", "answer": None, "route": "x"}, {"id": "b", "question": "r", "answer": ""}]
+    rows = [
+        {"id": "a", "question": "q", "answer": None, "route": "x"},
+        {"id": "b", "question": "r", "answer": ""},
+    ]
     lines = score(cli, tmp_path, write("a.jsonl", rows), "--metrics", "exact_match")
     assert [line["error"] for line in lines] == ['no answer recorded: case "a"', None]
 
@@ -232,12 +275,18 @@ def test_an_answer_that_is_an_error_text_is_flagged(
 def test_a_quote_that_never_closes_and_a_bad_byte_name_their_line(cli: Cli, write: Write) -> None:
     shown = cli("cases", write("a.csv", 'id,question\n1,fine\n2,"begins here\n3,swallowed\n'))
     assert (shown.code, "a.csv, line 3: a quoted cell begins here" in shown.err) == (2, True)
-    shown = cli("cases", write("b.csv", "id,question\n1,café\n2,na".encode() + b"\xff" + "ïve\n".encode()))
+    shown = cli(
+        "cases", write("b.csv", "id,question\n1,café\n2,na".encode() + b"\xff" + "ïve\n".encode())
+    )
     assert (shown.code, "b.csv, line 3: a byte is not valid UTF-8" in shown.err) == (2, True)
 
 
-def test_western_text_is_read_and_announced(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
-    shown = cli("cases", write("w.csv", "id,question\n1,Où est le café ?\n".encode("cp1252")), "--json")
+def test_western_text_is_read_and_announced(
+    cli: Cli, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = cli(
+        "cases", write("w.csv", "id,question\n1,Où est le café ?\n".encode("cp1252")), "--json"
+    )
     assert shown.json[0]["question"] == "Où est le café ?"
     assert "w.csv is not UTF-8; it is read as cp1252" in caplog.text
 

@@ -27,12 +27,17 @@ def faiss_recall(cli: Cli, write: Write, tmp_path: Path) -> Callable[[str], Any]
     (tmp_path / "store").mkdir()
     faiss.write_index(index, str(tmp_path / "store" / "index.faiss"))
     asked = {"12": "When are refunds paid?", "34": "How long is the warranty?"}
-    write("cases.jsonl", [{"question": question, "relevant": [page]} for page, question in asked.items()])
+    write(
+        "cases.jsonl",
+        [{"question": question, "relevant": [page]} for page, question in asked.items()],
+    )
 
     def run(settings: str) -> Any:
         table = f'[target]\nkind = "rag"\nk = 1\n{settings}\n'
         suite = write("suite.toml", f'cases = ["cases.jsonl"]\nmetrics = ["recall@1"]\n{table}')
-        shown = cli("run", suite, "--no-charts", "--quiet", "--out", tmp_path / "out" / str(len(settings)))
+        shown = cli(
+            "run", suite, "--no-charts", "--quiet", "--out", tmp_path / "out" / str(len(settings))
+        )
         found = shown.code == 0 and results(tmp_path / "out" / str(len(settings)))
         return [line["scores"]["recall@1"]["value"] for line in found] if found else shown.err
 
@@ -47,7 +52,9 @@ def test_faiss_chunks_with_text_and_page(faiss_recall: Callable[[str], Any], wri
     assert faiss_recall('index = "store/index.faiss"\nchunks = "all_chunks.json"') == [1.0, 1.0]
 
 
-def test_a_faiss_folder_that_langchain_saved(faiss_recall: Callable[[str], Any], tmp_path: Path) -> None:
+def test_a_faiss_folder_that_langchain_saved(
+    faiss_recall: Callable[[str], Any], tmp_path: Path
+) -> None:
     (tmp_path / "store" / "index.pkl").write_bytes(_langchain_pickle(TEXTS))
     assert faiss_recall('index = "store"') == [1.0, 1.0]
 
@@ -73,12 +80,16 @@ def _langchain_pickle(texts: dict[str, str]) -> bytes:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in modules.items():
             for n in range(1, module.count(".") + 2):
-                patch.setitem(sys.modules, ".".join(module.split(".")[:n]), types.ModuleType(module))
+                patch.setitem(
+                    sys.modules, ".".join(module.split(".")[:n]), types.ModuleType(module)
+                )
             setattr(sys.modules[module], name, made[name])
         documents = {}
         for number, (page, text) in enumerate(texts.items()):
             document = documents[f"d{number}"] = made["Document"]()
-            document.__dict__.update(page_content=text, metadata={"page_number": page, "page": int(page) - 1})
+            document.__dict__.update(
+                page_content=text, metadata={"page_number": page, "page": int(page) - 1}
+            )
         store = made["InMemoryDocstore"]()
         store.__dict__["_dict"] = documents
         return pickle.dumps((store, {number: f"d{number}" for number in range(len(texts))}))

@@ -30,7 +30,10 @@ def test_resume_without_a_run_starts_one(cli: Cli, write: Write, tmp_path: Path)
 def test_debug_shows_the_case_that_was_asked_again(cli: Cli, write: Write, tmp_path: Path) -> None:
     write(
         "cases.jsonl",
-        [{"id": "a", "question": "first", "expected": "x"}, {"id": "b", "question": "second", "expected": "x"}],
+        [
+            {"id": "a", "question": "first", "expected": "x"},
+            {"id": "b", "question": "second", "expected": "x"},
+        ],
     )
     suite = bot(tmp_path, "def answer(q): return 'x'\n")
     cli("run", suite, "--limit", "2", "--max-minutes", "0", "--no-charts", "--quiet")
@@ -39,7 +42,9 @@ def test_debug_shows_the_case_that_was_asked_again(cli: Cli, write: Write, tmp_p
 
 
 @pytest.mark.parametrize("model", ["all-mpnet-base-v2", "bge-small-en-v1.5"])
-def test_models_by_their_short_names(model: str, cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_by_their_short_names(
+    model: str, cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     path = write("a.jsonl", [{"question": "q", "answer": "a", "expected": "b"}])
     shown = cli("score", path, "--metrics", "answer_correctness", "--model", model)
@@ -65,17 +70,28 @@ def test_a_live_check_never_raises() -> None:
         {"document": "x"},
         5,
     ):
-        for answer in (Message(), {"answer": "It is 30 days [1]."}, "It is 30 days [1].", None, object(), 5):
+        for answer in (
+            Message(),
+            {"answer": "It is 30 days [1]."},
+            "It is 30 days [1].",
+            None,
+            object(),
+            5,
+        ):
             assess_answer("How long?", answer, contexts)
     found = assess_answer("How long?", Message(), [(Document(), 0.8)])
     assert found.passed
-    improved = improve_answer("How long?", "", [(Document(), 0.8)], model=lambda prompt: "It is 30 days [1].")
+    improved = improve_answer(
+        "How long?", "", [(Document(), 0.8)], model=lambda prompt: "It is 30 days [1]."
+    )
     assert improved.answer == "It is 30 days [1]."
     failing = improve_answer("How long?", "", [Document()], model=lambda prompt: 1 / 0)
     assert failing.error == "ZeroDivisionError: division by zero"
 
 
-def test_an_overlay_of_a_route_group_changes_one_key(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_an_overlay_of_a_route_group_changes_one_key(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     rows = [
         {"id": "a", "query": "Total sales in June 2024?", "preferred_route": "sales_kpi", "route": "sales_kpi",
          "answer": "Sales in June 2024 were RM 99,852.83, a growth of 3 % compared to the previous month. Focus on Penang."},
@@ -102,7 +118,9 @@ def test_stop_on_fail_is_a_setting_of_the_suite_that_init_writes(cli: Cli, tmp_p
     assert 0 < len(results(tmp_path / "my" / "results")) < 15
 
 
-def test_scales_limits_families_and_fields_of_the_target(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_scales_limits_families_and_fields_of_the_target(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     rows = [{"id": "a", "question": "Where?", "expected": "In Paris.", "answer": "In Paris [Doc 1].", "contexts": ["It is in Paris."], "response_type": "short"},
             {"id": "b", "question": "Who?", "expected": "Jane Smith.", "answer": "Nobody knows.", "contexts": ["It was Jane Smith."]}]  # fmt: skip
     lines = score(
@@ -120,13 +138,23 @@ def test_scales_limits_families_and_fields_of_the_target(cli: Cli, write: Write,
     text = report.read_text()
     assert "/5" in text
     assert "(≥85)" in text
-    assert [family in text.lower() for family in ("correctness", "operations", "judged")] == [True] * 3
+    assert [family in text.lower() for family in ("correctness", "operations", "judged")] == [
+        True
+    ] * 3
     assert "response_type" in json.dumps(lines[0])
 
 
-def test_words_and_any_judge_that_disagree_are_listed(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_words_and_any_judge_that_disagree_are_listed(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     rows = [
-        {"id": "same", "question": "Where?", "expected": "Paris", "answer": "Paris", "contexts": ["Paris"]},
+        {
+            "id": "same",
+            "question": "Where?",
+            "expected": "Paris",
+            "answer": "Paris",
+            "contexts": ["Paris"],
+        },
         {
             "id": "other",
             "question": "Where?",
@@ -146,14 +174,28 @@ def test_words_and_any_judge_that_disagree_are_listed(cli: Cli, write: Write, tm
     )
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     (path,) = tmp_path.glob("results/*/summary.json")
-    found = [(one["id"], one["what"], sorted(one["values"])) for one in json.loads(path.read_text())["disagreements"]]
-    assert ("same", "the words match but the judge is not satisfied", ["exact_match", "judge.faithfulness"]) in found
-    assert ("other", "the words differ but the judge is satisfied", ["judge.faithfulness", "keyword_recall"]) in found
+    found = [
+        (one["id"], one["what"], sorted(one["values"]))
+        for one in json.loads(path.read_text())["disagreements"]
+    ]
+    assert (
+        "same",
+        "the words match but the judge is not satisfied",
+        ["exact_match", "judge.faithfulness"],
+    ) in found
+    assert (
+        "other",
+        "the words differ but the judge is satisfied",
+        ["judge.faithfulness", "keyword_recall"],
+    ) in found
 
 
 def test_citations_as_doc_count_in_the_local_judge(cli: Cli, write: Write, tmp_path: Path) -> None:
     row = {"question": "How long?", "expected": "30 days.", "contexts": ["Return within 30 days."]}
-    rows = [{"id": mark, "answer": f"You have 30 days{mark}.", **row} for mark in (" [Doc 1]", " [1]", "")]
+    rows = [
+        {"id": mark, "answer": f"You have 30 days{mark}.", **row}
+        for mark in (" [Doc 1]", " [1]", "")
+    ]
     lines = score(cli, tmp_path, write("a.jsonl", rows), "--profile", "rubric", "--judge", "local")
     as_doc, plain, none = (line["scores"]["rubric.citation_quality"]["value"] for line in lines)
     assert as_doc == plain > (none or 0)
@@ -169,16 +211,31 @@ def test_the_python_functions_log_their_values(caplog: pytest.LogCaptureFixture)
     assert "assess_answer r7: passed; not_empty=ok" in caplog.text
 
 
-def test_a_document_or_a_case_file_stands_for_a_suite(cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_a_document_or_a_case_file_stands_for_a_suite(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     write("manual.txt", "Refunds\n\nRefunds take 5 business days.\n")
-    cases = write("faq.csv", "question,expected_answer\nHow long do refunds take?,Refunds take 5 business days.\n")
+    cases = write(
+        "faq.csv",
+        "question,expected_answer\nHow long do refunds take?,Refunds take 5 business days.\n",
+    )
     options = ("--metrics", "exact_match", "--model", "none", "--no-charts", "--quiet")
-    asked = cli("run", tmp_path / "manual.txt", "--dataset", cases, "--profile", "uniform", *options)
+    asked = cli(
+        "run", tmp_path / "manual.txt", "--dataset", cases, "--profile", "uniform", *options
+    )
     assert asked.code == 0, asked.err
     (line,) = results(tmp_path / "results")
     assert "5 business days" in line["answer"]
     from_table = cli(
-        "run", cases, "--set", "target.kind=faq", "--set", f"target.faq={cases}", *options, "--out", tmp_path / "o"
+        "run",
+        cases,
+        "--set",
+        "target.kind=faq",
+        "--set",
+        f"target.faq={cases}",
+        *options,
+        "--out",
+        tmp_path / "o",
     )
     assert from_table.code == 0, from_table.err
     assert results(tmp_path / "o")[0]["scores"]["exact_match"]["value"] == 1.0

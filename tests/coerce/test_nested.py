@@ -63,15 +63,24 @@ def _evaluated(row: dict[str, object]) -> list[ak.Outcome]:
 
 
 TABLES: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
-    "columns of lists": ("t.json", lambda rows: json.dumps({key: [row[key] for row in rows] for key in rows[0]})),
+    "columns of lists": (
+        "t.json",
+        lambda rows: json.dumps({key: [row[key] for row in rows] for key in rows[0]}),
+    ),
     "columns by index": (
         "t.json",
-        lambda rows: json.dumps({key: {str(n): row[key] for n, row in enumerate(rows)} for key in rows[0]}),
+        lambda rows: json.dumps(
+            {key: {str(n): row[key] for n, row in enumerate(rows)} for key in rows[0]}
+        ),
     ),
     "split": (
         "t.json",
         lambda rows: json.dumps(
-            {"columns": list(rows[0]), "index": [0, 1], "data": [list(row.values()) for row in rows]}
+            {
+                "columns": list(rows[0]),
+                "index": [0, 1],
+                "data": [list(row.values()) for row in rows],
+            }
         ),
     ),
     "lines called .json": ("t.json", lambda rows: "\n".join(map(json.dumps, rows)) + "\n"),
@@ -89,7 +98,10 @@ TABLES: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
         lambda rows: (
             "inputs;outputs;reference_outputs\n"
             + "".join(
-                ";".join(json.dumps({"text": row[key]}).replace('"', "'") for key in ("question", "answer", "expected"))
+                ";".join(
+                    json.dumps({"text": row[key]}).replace('"', "'")
+                    for key in ("question", "answer", "expected")
+                )
                 + "\n"
                 for row in rows
             )
@@ -99,7 +111,9 @@ TABLES: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
 
 
 @pytest.mark.parametrize(("name", "write"), TABLES.values(), ids=TABLES)
-def test_tables_of_other_tools(tmp_path: Path, name: str, write: Callable[[list[dict[str, str]]], str]) -> None:
+def test_tables_of_other_tools(
+    tmp_path: Path, name: str, write: Callable[[list[dict[str, str]]], str]
+) -> None:
     rows = [
         {"question": "Who?", "answer": "Ann", "expected": "Anna"},
         {"question": "Where?", "answer": "Here", "expected": "There"},
@@ -109,13 +123,19 @@ def test_tables_of_other_tools(tmp_path: Path, name: str, write: Callable[[list[
     cases = ak.load_cases(path)
     assert [case.type for case in cases] == [None, None]
     found = [
-        {"question": case.question, "answer": case.recorded and case.recorded.answer, "expected": case.expected[0]}
+        {
+            "question": case.question,
+            "answer": case.recorded and case.recorded.answer,
+            "expected": case.expected[0],
+        }
         for case in cases
     ]
     assert found == rows
 
 
-def test_outputs_of_a_data_set_are_expected_and_announced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_outputs_of_a_data_set_are_expected_and_announced(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "examples.jsonl"
     path.write_text(json.dumps({"inputs": {"question": "Who?"}, "outputs": {"answer": "Anna"}}))
     (case,) = ak.load_cases(path)
@@ -126,6 +146,8 @@ def test_outputs_of_a_data_set_are_expected_and_announced(tmp_path: Path, caplog
 def test_a_recorded_answer_that_is_json_text_stays_as_it_is() -> None:
     answer = '{"answer": "Ann"}'
     assert (
-        ak.evaluate([{"question": "Who?", "answer": answer}], metrics=["answer_length"]).outcomes[0].response.answer
+        ak.evaluate([{"question": "Who?", "answer": answer}], metrics=["answer_length"])
+        .outcomes[0]
+        .response.answer
         == answer
     )

@@ -9,8 +9,12 @@ from answerkey.metrics.criteria import regex
 from answerkey.types import AnswerCriteria, Case, Response
 
 
-@pytest.mark.parametrize("pattern", ["(a|aa)+$", "(x+x+)+y", "([a-z]+)*=", r"(\w+\s?)*!", "^(a+)+$"])
-def test_a_pattern_that_takes_too_long_is_an_error(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "pattern", ["(a|aa)+$", "(x+x+)+y", "([a-z]+)*=", r"(\w+\s?)*!", "^(a+)+$"]
+)
+def test_a_pattern_that_takes_too_long_is_an_error(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("answerkey.coerce.requirements.PATTERN_SECONDS", 0.05)
     case = Case("1", "q", criteria=AnswerCriteria(regex=pattern))
     score = regex(case, Response(answer="a" * 60 + "x" * 3000 + " b" * 40 + "?"))
@@ -19,7 +23,9 @@ def test_a_pattern_that_takes_too_long_is_an_error(pattern: str, monkeypatch: py
 
 def test_one_of_them_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("answerkey.coerce.requirements.PATTERN_SECONDS", 0.05)
-    score = regex(Case("1", "q", criteria=AnswerCriteria(regex="(x+x+)+y")), Response(answer="x" * 5000))
+    score = regex(
+        Case("1", "q", criteria=AnswerCriteria(regex="(x+x+)+y")), Response(answer="x" * 5000)
+    )
     assert "took more than" in (score.error or "")
 
 
@@ -39,7 +45,9 @@ def test_patterns_mean_what_they_mean_in_python(pattern: str, text: str, found: 
     assert find_pattern(pattern, text) == found
 
 
-@pytest.mark.parametrize("pattern", ["(", "a{2,1}", "(?P<n>a)(?P<n>b", "[z-a]", "(" * 5000 + ")" * 5000, "*"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "a{2,1}", "(?P<n>a)(?P<n>b", "[z-a]", "(" * 5000 + ")" * 5000, "*"]
+)
 def test_what_is_no_pattern_is_said(pattern: str) -> None:
     assert pattern_problem(pattern)
     assert "\n" not in pattern_problem(pattern)

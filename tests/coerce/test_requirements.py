@@ -41,7 +41,15 @@ def test_kinds_of_promptfoo() -> None:
         {"type": "llm-rubric", "value": "is polite", "threshold": 0.8}, {"type": "factuality", "value": "30 days"}, {"type": "not-icontains", "value": "sorry"},
         {"type": "contains-any", "value": "a, b"}, {"type": "is-json"}, {"type": "latency", "threshold": 500}, {"type": "not-llm-rubric", "value": "is rude"},
     ])  # fmt: skip
-    assert [each.kind for each in found] == ["0-5", "pass", "icontains", "contains-any", "is-json", "latency", "pass"]
+    assert [each.kind for each in found] == [
+        "0-5",
+        "pass",
+        "icontains",
+        "contains-any",
+        "is-json",
+        "latency",
+        "pass",
+    ]
     assert (found[0].threshold, found[0].ask) == (0.8, "is polite")
     assert "30 days" in found[1].ask
     assert found[2].negated

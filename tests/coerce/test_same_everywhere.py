@@ -24,7 +24,12 @@ from answerkey.coerce.values import LIVE, Place
 from answerkey.targets.respond import as_response
 from answerkey.types import Case, Passage, Response
 
-words = st.text("abcdeé fg", min_size=1, max_size=12).map(str.strip).filter(bool).map(lambda text: f"w{text}")
+words = (
+    st.text("abcdeé fg", min_size=1, max_size=12)
+    .map(str.strip)
+    .filter(bool)
+    .map(lambda text: f"w{text}")
+)
 ids = st.integers(1, 500).map(str) | st.sampled_from(["manual.pdf#3", "a-7", "intro"])
 numbers = st.integers(0, 50) | st.floats(0, 50).map(lambda number: round(number, 3))
 
@@ -95,7 +100,9 @@ def rows(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
         "note": words,
         "tags": st.lists(words, max_size=2),
         "history": st.lists(st.fixed_dictionaries({"user": words, "answer": words}), max_size=2),
-        "answer_criteria": st.fixed_dictionaries({"must_contain": st.lists(words, min_size=1, max_size=2)}),
+        "answer_criteria": st.fixed_dictionaries(
+            {"must_contain": st.lists(words, min_size=1, max_size=2)}
+        ),
         "route": words,
         "sources": st.lists(words, max_size=2),
         "retrieved": st.lists(ids, max_size=4),
@@ -116,7 +123,8 @@ def rows(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 def write(folder: Path, name: str, row: dict[str, Any]) -> Path:
     path = folder / name
     texts = {
-        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in row.items()
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in row.items()
     }
     if name.endswith(".csv"):
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -124,7 +132,9 @@ def write(folder: Path, name: str, row: dict[str, Any]) -> Path:
     elif name == "nested.parquet":
         pq.write_table(pa.Table.from_pylist([row]), path)
     elif name.endswith(".parquet"):
-        flat = {key: row[key] if isinstance(row[key], (str, int, float)) else texts[key] for key in row}
+        flat = {
+            key: row[key] if isinstance(row[key], (str, int, float)) else texts[key] for key in row
+        }
         pq.write_table(pa.Table.from_pylist([flat]), path)
     else:
         path.write_text(json.dumps([row] if name.endswith(".json") else row), encoding="utf-8")
@@ -135,9 +145,13 @@ def without_place(case: Case) -> Case:
     return replace(case, source_file=None, id=case.id if "#" not in case.id else "")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(rows())
-def test_every_name_and_shape_in_every_format(tmp_path: Path, both: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_every_name_and_shape_in_every_format(
+    tmp_path: Path, both: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
     plain, named = both
     (expected,) = map(without_place, cases_of([plain]))
     assert expected.recorded is not None
@@ -186,7 +200,9 @@ def test_every_shape_of_a_passage(shape: str) -> None:
     assert as_passages([made]) == wanted
     assert as_passages(made) == wanted
     assert as_response({"answer": "x", "source_documents": [made]}).passages == wanted
-    assert cases_of([{"question": "x", "contexts": [made]}])[0].recorded == Response(passages=wanted)
+    assert cases_of([{"question": "x", "contexts": [made]}])[0].recorded == Response(
+        passages=wanted
+    )
 
 
 @pytest.mark.parametrize(

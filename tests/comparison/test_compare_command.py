@@ -29,7 +29,9 @@ def rows(good: int, total: int = 40, wording: str = "the river runs") -> list[di
             "id": f"q{n}",
             "question": f"{HOSTILE} {n}",
             "expected": f"the river runs north {n}",
-            "answer": f"{wording} north {n}" if n < good else f"nothing is known of place {n} today",
+            "answer": f"{wording} north {n}"
+            if n < good
+            else f"nothing is known of place {n} today",
             "route": "sales_kpi" if n % 2 else "rag",
             "expected_route": "sales_kpi",
         }
@@ -38,7 +40,12 @@ def rows(good: int, total: int = 40, wording: str = "the river runs") -> list[di
 
 
 @pytest.fixture
-def score(cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def score(
+    cli: Callable[..., Any],
+    write: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
     """`score("a", rows)`: a run in the test's folder, without models and pictures."""
     monkeypatch.chdir(tmp_path)
     profile = write("words.toml", PROFILE)
@@ -46,19 +53,25 @@ def score(cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path, m
     def run(name: str, cases: list[dict[str, Any]], *options: str) -> str:
         path = write(f"{name}.jsonl", cases)
         options = options or ("--profile", str(profile))
-        shown = cli("score", path, "--name", name, *options, "--model", "none", "--no-charts", "--quiet")
+        shown = cli(
+            "score", path, "--name", name, *options, "--model", "none", "--no-charts", "--quiet"
+        )
         assert shown.code == 0, shown.err
         return str(next(Path("results").glob(f"{name}_*")))
 
     return run
 
 
-def test_the_same_answers_under_uniform_and_route_aware(cli: Callable[..., Any], score: Callable[..., str]):
+def test_the_same_answers_under_uniform_and_route_aware(
+    cli: Callable[..., Any], score: Callable[..., str]
+):
     a = score("before", rows(20, 50), "--profile", "uniform")
     b = score("after", rows(20, 50), "--profile", "route-aware")
     shown = cli("compare", a, b)
     assert shown.code == 0
-    assert shown.out.startswith("the bot did not change: 50 of 50 answers are identical; the profile did")
+    assert shown.out.startswith(
+        "the bot did not change: 50 of 50 answers are identical; the profile did"
+    )
     data = cli("compare", a, b, "--json").json
     assert data["verdict"] == "not comparable"
     assert data["identical_answers"] == 50
@@ -70,7 +83,9 @@ def test_the_same_answers_under_uniform_and_route_aware(cli: Callable[..., Any],
     assert (gate.code, gate.last_line.startswith("FAIL: the bot did not change")) == (1, True)
 
 
-def test_worse_fails_the_gate_and_a_margin_forgives(cli: Callable[..., Any], score: Callable[..., str]):
+def test_worse_fails_the_gate_and_a_margin_forgives(
+    cli: Callable[..., Any], score: Callable[..., str]
+):
     a, b = score("good", rows(35)), score("bad", rows(10))
     shown = cli("compare", a, b, "--gate")
     assert shown.code == 1
@@ -78,7 +93,11 @@ def test_worse_fails_the_gate_and_a_margin_forgives(cli: Callable[..., Any], sco
     assert shown.last_line.startswith("FAIL: B is worse by more than the margin")
     assert cli("compare", b, a, "--gate").code == 0
     forgiven = cli("compare", a, b, "--gate", "--margin", "0.9", "--json")
-    assert (forgiven.code, forgiven.json["gate"]["passed"], forgiven.json["verdict"]) == (0, True, "worse")
+    assert (forgiven.code, forgiven.json["gate"]["passed"], forgiven.json["verdict"]) == (
+        0,
+        True,
+        "worse",
+    )
     assert cli("compare", a, b, "--gate", "--margin", "0.1").code == 1
     assert cli("compare", a, b, "--margin", "0.1").code == 2
     assert cli("compare", a, b).last_line == "DONE: worse; 25 newly fail, 0 newly pass"
@@ -88,10 +107,15 @@ def test_worse_fails_the_gate_and_a_margin_forgives(cli: Callable[..., Any], sco
     allowed = ("--gate", "--margin", "0.9", "--max-new-failures")
     assert cli("compare", a, b, *allowed, "25").code == 0
     new = cli("compare", a, b, *allowed, "24")
-    assert (new.code, "25 cases newly fail, 24 allowed: q10, q11, q12, …" in new.last_line) == (1, True)
+    assert (new.code, "25 cases newly fail, 24 allowed: q10, q11, q12, …" in new.last_line) == (
+        1,
+        True,
+    )
 
 
-def test_newly_failing_cases_come_first_in_every_form(cli: Callable[..., Any], score: Callable[..., str]):
+def test_newly_failing_cases_come_first_in_every_form(
+    cli: Callable[..., Any], score: Callable[..., str]
+):
     a, b = score("good", rows(35)), score("bad", rows(10))
     text, markdown = cli("compare", a, b).out, cli("compare", a, b, "--markdown").out
     assert text.index("Newly failing: 25") < text.index("95 % interval   ")
@@ -137,7 +161,9 @@ def test_files_for_readers_hold_hostile_text_as_text(
         assert (tmp_path / f"cmp/plots/{plot}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_repeats_of_the_same_bot_give_a_noise_floor(cli: Callable[..., Any], score: Callable[..., str]):
+def test_repeats_of_the_same_bot_give_a_noise_floor(
+    cli: Callable[..., Any], score: Callable[..., str]
+):
     a, again = score("one", rows(30)), score("two", rows(28))
     b = score("new", rows(29, wording="a river runs"))
     data = cli("compare", a, b, "--repeats", again, "--json").json
@@ -166,7 +192,9 @@ def test_a_run_that_stopped_early_is_called_partial_and_fails_the_gate(
     assert data["partial"]["b"].startswith("15 of 40 cases")
 
 
-def test_a_folder_that_is_no_run_is_one_line(cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path):
+def test_a_folder_that_is_no_run_is_one_line(
+    cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path
+):
     shown = cli("compare", tmp_path, tmp_path)
     assert shown.code == 2
     assert "not a run folder" in shown.err

@@ -117,9 +117,16 @@ def test_the_text_and_the_json() -> None:
 
 
 def test_from_python_with_the_local_judge_and_with_a_function() -> None:
-    rows = [{"id": str(n), "question": f"Which city is number {n}?", "expected": f"City {n}"} for n in range(8)]
-    a = ak.evaluate([{**row, "answer": "I like turtles."} for row in rows], ["exact_match"], progress=False)
-    b = ak.evaluate([{**row, "answer": row["expected"]} for row in rows], ["exact_match"], progress=False)
+    rows = [
+        {"id": str(n), "question": f"Which city is number {n}?", "expected": f"City {n}"}
+        for n in range(8)
+    ]
+    a = ak.evaluate(
+        [{**row, "answer": "I like turtles."} for row in rows], ["exact_match"], progress=False
+    )
+    b = ak.evaluate(
+        [{**row, "answer": row["expected"]} for row in rows], ["exact_match"], progress=False
+    )
     assert ak.prefer(a, b).verdict == "B"
     found = ak.prefer(a, b, judge=lambda prompt: '{"better": "1"}')
     assert (found.flip_rate, found.verdict) == (1.0, NO_PREFERENCE)

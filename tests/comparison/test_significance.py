@@ -16,7 +16,13 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from answerkey.comparison.significance import difference, effect_size, holm, mcnemar, smallest_detectable
+from answerkey.comparison.significance import (
+    difference,
+    effect_size,
+    holm,
+    mcnemar,
+    smallest_detectable,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -123,7 +129,9 @@ def test_degenerate_input_gives_a_stated_answer(a: list[float], b: list[float], 
 @settings(deadline=None, max_examples=40)
 @given(
     st.integers(0, 30).flatmap(
-        lambda n: st.tuples(*[arrays(float, n, elements=st.floats(-1e9, 1e9, width=32)) for _ in "ab"])
+        lambda n: st.tuples(
+            *[arrays(float, n, elements=st.floats(-1e9, 1e9, width=32)) for _ in "ab"]
+        )
     )
 )
 def test_no_figure_is_ever_nan(pair: tuple[np.ndarray, np.ndarray]):
@@ -139,7 +147,8 @@ def test_lower_is_better_turns_wins_and_gain_round():
 
 
 @pytest.mark.parametrize(
-    ("d", "reading"), [(0.0, "negligible"), (-0.2, "small"), (0.5, "medium"), (-3.0, "large"), (None, "unknown")]
+    ("d", "reading"),
+    [(0.0, "negligible"), (-0.2, "small"), (0.5, "medium"), (-3.0, "large"), (None, "unknown")],
 )
 def test_the_reading_of_an_effect_size(d: float | None, reading: str):
     assert effect_size(d) == reading

@@ -21,7 +21,9 @@ HIGH = [0.5, 0.7, 0.6, 0.8, 0.9, 0.4, 0.9, 0.6, 0.8, 0.9]
 def test_same_answers_under_another_profile_are_no_improvement():
     found = compare_sides(simple("old", LOW), simple("new", HIGH, profile="p2", metrics="m2"))
     assert found.verdict == "not comparable"
-    assert found.sentence.startswith("the bot did not change: 10 of 10 answers are identical; the profile did")
+    assert found.sentence.startswith(
+        "the bot did not change: 10 of 10 answers are identical; the profile did"
+    )
     assert found.overall.diff == pytest.approx(np.mean(HIGH) - np.mean(LOW))
     assert found.overall.p is not None
     assert gate_failures(found) == [found.sentence]
@@ -112,10 +114,23 @@ def test_the_same_words_from_other_passages_are_a_change_of_the_bot():
 
 
 def test_added_removed_and_edited_cases_are_left_out_and_said():
-    a = side("a", [outcome("same", 0.1), outcome("gone", 0.2), outcome("edited", 0.3, expected=("old",))])
-    b = side("b", [outcome("edited", 0.9, expected=("new",)), outcome("fresh", 0.9), outcome("same", 0.2, "no")])
+    a = side(
+        "a", [outcome("same", 0.1), outcome("gone", 0.2), outcome("edited", 0.3, expected=("old",))]
+    )
+    b = side(
+        "b",
+        [
+            outcome("edited", 0.9, expected=("new",)),
+            outcome("fresh", 0.9),
+            outcome("same", 0.2, "no"),
+        ],
+    )
     found = compare_sides(a, b)
-    assert (found.changed.added, found.changed.removed, found.changed.edited) == (("fresh",), ("gone",), ("edited",))
+    assert (found.changed.added, found.changed.removed, found.changed.edited) == (
+        ("fresh",),
+        ("gone",),
+        ("edited",),
+    )
     assert found.overall.n == 1
     assert found.verdict == "no detectable difference"
     assert "one case" in found.sentence
@@ -129,7 +144,9 @@ def test_no_case_in_common():
 
 
 def test_errors_on_one_side_are_counted_and_close_the_gate():
-    found = compare_sides(simple("a", [0.4, 0.5, 0.6, 0.7]), simple("b", [0.4, None, 0.6, 0.8], answer="no"))
+    found = compare_sides(
+        simple("a", [0.4, 0.5, 0.6, 0.7]), simple("b", [0.4, None, 0.6, 0.8], answer="no")
+    )
     assert found.overall.n == 3
     assert found.lost == ("q1",)
     assert comparison_json(found)["broken"] == {"keyword_recall": {"a": 0, "b": 1}}
@@ -137,27 +154,45 @@ def test_errors_on_one_side_are_counted_and_close_the_gate():
 
 
 def test_near_identical_answers_are_told_from_changed_ones():
-    a = side("a", [outcome("q", 0.5, "It is  Blue."), outcome("r", 0.5, "12 months"), outcome("s", 0.5, "one")])
-    b = side("b", [outcome("q", 0.5, "it is blue"), outcome("r", 0.5, "24 months"), outcome("s", 0.5, "one")])
+    a = side(
+        "a",
+        [
+            outcome("q", 0.5, "It is  Blue."),
+            outcome("r", 0.5, "12 months"),
+            outcome("s", 0.5, "one"),
+        ],
+    )
+    b = side(
+        "b",
+        [outcome("q", 0.5, "it is blue"), outcome("r", 0.5, "24 months"), outcome("s", 0.5, "one")],
+    )
     changed = compare_sides(a, b).changed
     assert (changed.identical, changed.near_identical, changed.different) == (1, 1, 1)
-    assert changed.sentences() == ["answers: 1 of 3 identical, 1 differ only in case or punctuation, 1 changed"]
+    assert changed.sentences() == [
+        "answers: 1 of 3 identical, 1 differ only in case or punctuation, 1 changed"
+    ]
 
 
 def test_one_more_metric_does_not_make_another_ruler():
     a = side("a", [outcome(f"q{n}", s, "x", {"token_f1": s}) for n, s in enumerate(LOW)])
-    more = [outcome(f"q{n}", s, "y", {"token_f1": s, "exact_match": 0.0}) for n, s in enumerate(HIGH)]
+    more = [
+        outcome(f"q{n}", s, "y", {"token_f1": s, "exact_match": 0.0}) for n, s in enumerate(HIGH)
+    ]
     found = compare_sides(a, side("b", more, metrics="m2", judge="j2"))
     assert found.verdict == "better"
     assert found.only_b == ("exact_match",)
-    same_names = compare_sides(a, side("b", [outcome("q0", 0.9, "y", {"token_f1": 0.9})], metrics="m2"))
+    same_names = compare_sides(
+        a, side("b", [outcome("q0", 0.9, "y", {"token_f1": 0.9})], metrics="m2")
+    )
     assert same_names.verdict == "not comparable"
 
 
 def test_without_a_profile_the_metrics_decide_and_must_agree():
     def run(name: str, f1: list[float], seconds: list[float], answer: str):
         rows = [
-            outcome(f"q{n}", None, answer, {"token_f1": v, "latency_ms": s, "answer_length": 1000 * v})
+            outcome(
+                f"q{n}", None, answer, {"token_f1": v, "latency_ms": s, "answer_length": 1000 * v}
+            )
             for n, (v, s) in enumerate(zip(f1, seconds, strict=True))
         ]
         return side(name, rows)
@@ -174,7 +209,9 @@ def test_without_a_profile_the_metrics_decide_and_must_agree():
 def test_what_repeats_of_the_same_bot_differ_by_is_no_regression():
     random = np.random.default_rng(0)
     true = random.uniform(0.3, 0.7, 200)
-    runs = [simple(f"r{n}", list(true + random.normal(0, 0.1, 200)), answer=f"{n}") for n in range(4)]
+    runs = [
+        simple(f"r{n}", list(true + random.normal(0, 0.1, 200)), answer=f"{n}") for n in range(4)
+    ]
     worse = simple("b", list(true + random.normal(-0.01, 0.001, 200)), answer="b")
     found = compare_sides(runs[0], worse, runs[1:])
     assert found.noise is not None
@@ -193,12 +230,34 @@ def test_a_repeat_under_another_ruler_is_refused():
 
 
 def test_the_json_has_the_promised_keys_and_no_nan():
-    a = side("a", [outcome(f"q{n}", s, "x", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(LOW)])
-    b = side("b", [outcome(f"q{n}", s, "y", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(HIGH)])
+    a = side(
+        "a",
+        [
+            outcome(f"q{n}", s, "x", {"m": s, "n": Score.not_applicable("no")})
+            for n, s in enumerate(LOW)
+        ],
+    )
+    b = side(
+        "b",
+        [
+            outcome(f"q{n}", s, "y", {"m": s, "n": Score.not_applicable("no")})
+            for n, s in enumerate(HIGH)
+        ],
+    )
     data = json.loads(json.dumps(comparison_json(compare_sides(a, b)), allow_nan=False))
-    promised = {"verdict", "sentence", "changed", "identical_answers", "metrics", "mcnemar_p", "smallest_detectable"}
+    promised = {
+        "verdict",
+        "sentence",
+        "changed",
+        "identical_answers",
+        "metrics",
+        "mcnemar_p",
+        "smallest_detectable",
+    }
     assert promised <= data.keys()
-    assert {"cases", "answers", "profile", "metrics", "judge", "embedding", "settings"} <= data["changed"].keys()
+    assert {"cases", "answers", "profile", "metrics", "judge", "embedding", "settings"} <= data[
+        "changed"
+    ].keys()
     row = "mean_a mean_b diff ci95 t p p_holm wilcoxon_p d_pooled d_z wins losses ties"
     assert set(row.split()) <= data["metrics"]["m"].keys()
     assert data["metrics"]["n"]["note"] == "no case has this value in both runs"
@@ -206,17 +265,24 @@ def test_the_json_has_the_promised_keys_and_no_nan():
 
 
 def test_three_cases_never_pass_the_gate():
-    fell = compare_sides(simple("a", [99.7, 99.0, 99.9]), simple("b", [20.0, 21.0, 19.0], answer="no"))
+    fell = compare_sides(
+        simple("a", [99.7, 99.0, 99.9]), simple("b", [20.0, 21.0, 19.0], answer="no")
+    )
     assert gate_failures(fell)
-    rose = compare_sides(simple("a", [20.0, 21.0, 19.0]), simple("b", [99.7, 99.0, 99.9], answer="no"))
-    assert gate_failures(rose)[0].startswith("too few cases to tell: 3 cases; at least 10 are needed")
+    rose = compare_sides(
+        simple("a", [20.0, 21.0, 19.0]), simple("b", [99.7, 99.0, 99.9], answer="no")
+    )
+    assert gate_failures(rose)[0].startswith(
+        "too few cases to tell: 3 cases; at least 10 are needed"
+    )
 
 
 def test_too_few_cases_say_how_many_would_be_enough():
     random = np.random.default_rng(3)
     before = random.uniform(0, 1, 30)
     found = compare_sides(
-        simple("a", before.tolist()), simple("b", (before + random.normal(0, 0.3, 30)).tolist(), answer="no")
+        simple("a", before.tolist()),
+        simple("b", (before + random.normal(0, 0.3, 30)).tolist(), answer="no"),
     )
     [reason] = gate_failures(found)
     assert reason.startswith("too few cases to tell: the score changed by ")
@@ -236,7 +302,9 @@ def test_half_of_b_in_errors_is_never_better():
     found = compare_sides(simple("a", [*LOW, *LOW]), simple("b", half, answer="no"))
     assert (found.verdict, found.errors_b) == ("not comparable", 10)
     assert "10 cases with a score in A ended in an error in B" in found.sentence
-    assert gate_failures(found)[0].startswith("10 cases of B with an error; with a verdict in A: q1")
+    assert gate_failures(found)[0].startswith(
+        "10 cases of B with an error; with a verdict in A: q1"
+    )
     one = [None, *[*HIGH, *HIGH][1:]]
     found = compare_sides(simple("a", [*LOW, *LOW]), simple("b", one, answer="no"))
     assert found.verdict == "better"
@@ -263,6 +331,8 @@ def test_the_gate_passes_an_equal_bot_and_stops_one_worse_by_twice_the_margin(lo
         ability = random.uniform(0.3, 0.7, 200)
         before = ability + random.normal(0, 0.14, 200)
         after = ability - loss + random.normal(0, 0.14, 200)
-        found = compare_sides(simple("a", before.tolist()), simple("b", after.tolist(), answer="no"))
+        found = compare_sides(
+            simple("a", before.tolist()), simple("b", after.tolist(), answer="no")
+        )
         passed += gate_failures(found, CompareGate(margin=0.05)) == []
     assert least <= passed / 200 <= most

@@ -9,14 +9,37 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from answerkey.config.declare import Table, about, check_settings, existing, read_table, settings_of, shown
-from answerkey.config.tables import EmbeddingTable, GateTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
+from answerkey.config.declare import (
+    Table,
+    about,
+    check_settings,
+    existing,
+    read_table,
+    settings_of,
+    shown,
+)
+from answerkey.config.tables import (
+    EmbeddingTable,
+    GateTable,
+    JudgeTable,
+    RetrievalTable,
+    RunTable,
+    SuiteTable,
+)
 from answerkey.config.target_tables import TARGET_TABLES
 from answerkey.demo.kpi_catalog import Kpi
 from answerkey.errors import SettingsError
 from answerkey.profiles.load import BandTable, CriterionTable, ProfileTable
 
-EVERY_TABLE = [RunTable, GateTable, JudgeTable, EmbeddingTable, RetrievalTable, SuiteTable, *TARGET_TABLES.values()]
+EVERY_TABLE = [
+    RunTable,
+    GateTable,
+    JudgeTable,
+    EmbeddingTable,
+    RetrievalTable,
+    SuiteTable,
+    *TARGET_TABLES.values(),
+]
 
 
 class Bread(Table, frozen=True):
@@ -55,7 +78,9 @@ def test_values_come_in_their_types_with_defaults_and_paths_relative_to_the_fold
         ({"crust": "\x1b[31m\n"}, '[bread] crust = "\\u001b[31m\\u000a": expected soft or crisp'),
     ],
 )
-def test_a_mistake_is_one_line_with_what_was_found_and_expected(given: dict[str, Any], line: str) -> None:
+def test_a_mistake_is_one_line_with_what_was_found_and_expected(
+    given: dict[str, Any], line: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         read(**given)
     assert str(caught.value) == line
@@ -66,7 +91,9 @@ def test_what_is_required_is_named_with_its_help_and_only_a_table_is_a_table() -
         read_table(Bread, {}, "[bread]")
     with pytest.raises(SettingsError, match=r"^\[bread\] = 5: expected a table \[bread\]$"):
         read_table(Bread, 5, "[bread]")
-    assert check_settings(Bread, {"grams": 3, "more": 1}, "[bread]", others=["more"]) == {"grams": 3}
+    assert check_settings(Bread, {"grams": 3, "more": 1}, "[bread]", others=["more"]) == {
+        "grams": 3
+    }
     with pytest.raises(SettingsError, match=r"\[target\] faq: no such file or folder: /nowhere/x"):
         existing(Path("/nowhere/x"), "faq")
 
@@ -83,11 +110,15 @@ def test_numbers_past_every_limit_are_refused_on_one_short_line() -> None:
 def test_every_setting_has_a_sentence_of_help(table: type[Table]) -> None:
     for setting in settings_of(table).values():
         assert setting.help.endswith("."), setting.name
-        assert setting.help[0].isupper() or setting.help[0] in "`k" or setting.name == "b", setting.name
+        assert setting.help[0].isupper() or setting.help[0] in "`k" or setting.name == "b", (
+            setting.name
+        )
 
 
 @pytest.mark.parametrize("table", EVERY_TABLE)
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}])
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}]
+)
 def test_no_value_is_a_crash(table: type[Table], value: Any) -> None:
     for name in settings_of(table):
         with suppress(SettingsError):

@@ -63,8 +63,12 @@ def serve(body: Any) -> Any:
     return {"answer": f"{body['question']} after {len(body.get('history', []))}"}
 
 
-@pytest.fixture(params=["plain", "later", "made", "http", "chat", "gradio", "command", "three programs"])
-def target(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(
+    params=["plain", "later", "made", "http", "chat", "gradio", "command", "three programs"]
+)
+def target(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "lawful_bot.py").write_text(FUNCTIONS)
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -87,7 +91,9 @@ def target(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_each_question_gets_its_own_answer(target: Any) -> None:
-    questions = [Question(f"c{n}", f"question {n}", (Turn("hello", "hi"),) * (n % 3)) for n in range(60)]
+    questions = [
+        Question(f"c{n}", f"question {n}", (Turn("hello", "hi"),) * (n % 3)) for n in range(60)
+    ]
     with ThreadPoolExecutor(12) as pool:
         responses: list[Response] = list(pool.map(target.ask, questions))
     assert [r.error for r in responses] == [None] * 60
@@ -96,7 +102,14 @@ def test_each_question_gets_its_own_answer(target: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{question} {id} ${HOME} %s", '"quoted" \\ back', "línea\nnueva\ttab", "😀 مرحبا \u202e", "x" * 100_000]
+    "text",
+    [
+        "{question} {id} ${HOME} %s",
+        '"quoted" \\ back',
+        "línea\nnueva\ttab",
+        "😀 مرحبا \u202e",
+        "x" * 100_000,
+    ],
 )
 def test_the_question_arrives_as_it_was_asked(target: Any, text: str) -> None:
     got = target.ask(Question("c", text))

@@ -31,9 +31,16 @@ class HashEmbedder:
 
 def score(names, pairs):
     metrics = [find(name) for name in names]
-    given = {"embed": HashEmbedder(), "words": RULES.words, "routes": RULES.routes, "judge": load_judge("local")}
+    given = {
+        "embed": HashEmbedder(),
+        "words": RULES.words,
+        "routes": RULES.routes,
+        "judge": load_judge("local"),
+    }
     wanted = provided_for(metrics)
-    return make_plan(names, {key: value for key, value in given.items() if key in wanted}).score(pairs)
+    return make_plan(names, {key: value for key, value in given.items() if key in wanted}).score(
+        pairs
+    )
 
 
 TEXT = st.text(max_size=60) | st.sampled_from(

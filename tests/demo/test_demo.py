@@ -20,7 +20,12 @@ def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     runs = told["runs"]
-    assert {name: run["cases"] for name, run in runs.items()} == {"faq": 16, "docs": 26, "kpi-v1": 50, "kpi-v2": 50}
+    assert {name: run["cases"] for name, run in runs.items()} == {
+        "faq": 16,
+        "docs": 26,
+        "kpi-v1": 50,
+        "kpi-v2": 50,
+    }
     # Failures are seen in every run, and none fails whole.
     assert all(0 < run["passed"] < run["cases"] for run in runs.values())
     assert runs["kpi-v2"]["passed"] > runs["kpi-v1"]["passed"]
@@ -43,7 +48,9 @@ def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
     # The README shows what the demo prints.
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
     printed = [
-        line for line in done.stderr.splitlines() if line.startswith((*(f"{name} " for name in runs), "compare "))
+        line
+        for line in done.stderr.splitlines()
+        if line.startswith((*(f"{name} " for name in runs), "compare "))
     ]
     assert len(printed) == 5
     assert all(line in readme for line in printed), printed

@@ -38,7 +38,11 @@ def margin(keep: Keep) -> float:
 
 def employed(month: str, keep: Keep = lambda row: True) -> list[dict[str, str]]:
     last = f"{month}-31"
-    return [r for r in STAFF if keep(r) and r["joined"] <= last and (not r["left_on"] or r["left_on"] >= f"{month}-01")]
+    return [
+        r
+        for r in STAFF
+        if keep(r) and r["joined"] <= last and (not r["left_on"] or r["left_on"] >= f"{month}-01")
+    ]
 
 
 def mean(values: list[float]) -> float:
@@ -79,7 +83,12 @@ EXPECTED: dict[str, Callable[[], float]] = {
 
 
 def test_fifty_cases_in_four_categories() -> None:
-    assert Counter(case.type for case in ROUTED.values()) == {"sales": 15, "hr": 10, "documents": 16, "robustness": 9}
+    assert Counter(case.type for case in ROUTED.values()) == {
+        "sales": 15,
+        "hr": 10,
+        "documents": 16,
+        "robustness": 9,
+    }
     assert {case.expected_route for case in ROUTED.values()} == {"sales_kpi", "hr_kpi", "rag_docs"}
     assert sum(case.criteria.clarification_expected for case in ROUTED.values()) == 3
     assert sum(case.criteria.out_of_scope for case in ROUTED.values()) == 2
@@ -91,16 +100,21 @@ def test_expected_figures_are_those_of_the_tables(case_id: str) -> None:
     assert stated == pytest.approx(EXPECTED[case_id](), rel=2e-3)
 
 
-@pytest.mark.parametrize("case", [c for c in ROUTED.values() if c.type == "documents"], ids=lambda c: c.id)
+@pytest.mark.parametrize(
+    "case", [c for c in ROUTED.values() if c.type == "documents"], ids=lambda c: c.id
+)
 def test_expected_facts_are_in_the_documents(case: Case) -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in (FOLDER / "documents").glob("*.md"))
+    text = "\n".join(
+        path.read_text(encoding="utf-8") for path in (FOLDER / "documents").glob("*.md")
+    )
     for fact in case.criteria.must_contain:
         assert fact in text
 
 
 def test_labels_name_pages_that_hold_the_answer() -> None:
     pages = {
-        str(n): page.extract_text() for n, page in enumerate(PdfReader(FOLDER / "handbook" / "handbook.pdf").pages, 1)
+        str(n): page.extract_text()
+        for n, page in enumerate(PdfReader(FOLDER / "handbook" / "handbook.pdf").pages, 1)
     }
     for case in load_cases(["cases/handbook.csv"], FOLDER):
         assert case.relevant
@@ -111,11 +125,17 @@ def test_labels_name_pages_that_hold_the_answer() -> None:
 
 
 def test_the_world_is_small() -> None:
-    size = sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    size = sum(
+        path.stat().st_size
+        for path in FOLDER.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
     assert size < 1_000_000
 
 
-def test_the_tables_and_the_pdf_are_what_their_program_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_and_the_pdf_are_what_their_program_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = importlib.util.spec_from_file_location("make_world", ROOT / "tools" / "make_world.py")
     assert spec is not None
     assert spec.loader is not None

@@ -61,7 +61,9 @@ def total(column: str, keep: Callable[[dict[str, str]], bool]) -> float:
         ("How many employees do we have?", lambda: sum(r["left_on"] == "" or r["left_on"] >= "2025-12-01" for r in rows("staff"))),
     ],
 )  # fmt: skip
-def test_figures_equal_plain_python(bot: RoutedKpiBot, question: str, expected: Callable[[], float]) -> None:
+def test_figures_equal_plain_python(
+    bot: RoutedKpiBot, question: str, expected: Callable[[], float]
+) -> None:
     assert figure(ask(bot, question)) == pytest.approx(expected(), abs=0.06)
 
 
@@ -77,7 +79,9 @@ def test_figures_equal_plain_python(bot: RoutedKpiBot, question: str, expected: 
         ("What is the refund policy for sales?", "rag_docs", None),
     ],
 )
-def test_the_route_is_reported_with_a_confidence(bot: RoutedKpiBot, question: str, route: str, kpi: str | None) -> None:
+def test_the_route_is_reported_with_a_confidence(
+    bot: RoutedKpiBot, question: str, route: str, kpi: str | None
+) -> None:
     response = ask(bot, question)
     assert response.route == route
     assert response.extra.get("kpi") == kpi
@@ -87,7 +91,15 @@ def test_the_route_is_reported_with_a_confidence(bot: RoutedKpiBot, question: st
 def test_an_executive_answer_has_figure_benchmark_trend_and_insight(bot: RoutedKpiBot) -> None:
     answer = ask(bot, "Revenue in Selangor in December 2025?").answer or ""
     assert answer.startswith("**Revenue, Selangor, December 2025: RM ")
-    for part in ("Benchmark:", "average state", "ranking 1 of 6", "Trend:", "year-over-year", "Insight:", "driver"):
+    for part in (
+        "Benchmark:",
+        "average state",
+        "ranking 1 of 6",
+        "Trend:",
+        "year-over-year",
+        "Insight:",
+        "driver",
+    ):
         assert part in answer
 
 
@@ -106,12 +118,16 @@ def test_rankings(bot: RoutedKpiBot, question: str, winner: str) -> None:
 
 def test_several_that_are_named_are_ranked_among_themselves(bot: RoutedKpiBot) -> None:
     answer = ask(bot, "Compare revenue of Perak and Johor in December 2025").answer or ""
-    assert answer.startswith("**Highest revenue, Johor and Perak, December 2025: Johor, RM 2,658,706.63")
+    assert answer.startswith(
+        "**Highest revenue, Johor and Perak, December 2025: Johor, RM 2,658,706.63"
+    )
     assert "Perak RM 1,189,489.31" in answer
     assert "Selangor" not in answer
 
 
-@pytest.mark.parametrize("question", ["Show me the numbers", "How are we doing?", "Who is the best?"])
+@pytest.mark.parametrize(
+    "question", ["Show me the numbers", "How are we doing?", "Who is the best?"]
+)
 def test_unclear_questions_are_asked_back(bot: RoutedKpiBot, question: str) -> None:
     answer = ask(bot, question).answer or ""
     assert "Which figure" in answer

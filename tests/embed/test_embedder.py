@@ -27,7 +27,10 @@ class Counting:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts
-        rows = [np.random.default_rng(crc32(text.encode("utf-8", "surrogatepass"))).normal(size=8) for text in texts]
+        rows = [
+            np.random.default_rng(crc32(text.encode("utf-8", "surrogatepass"))).normal(size=8)
+            for text in texts
+        ]
         return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
 
 
@@ -43,7 +46,9 @@ def test_each_text_is_asked_once_and_rows_come_back_in_order(tmp_path: Path) -> 
     assert inner.asked == []
 
 
-def test_the_disk_gives_the_same_bits_to_a_new_process_and_only_to_the_same_model(tmp_path: Path) -> None:
+def test_the_disk_gives_the_same_bits_to_a_new_process_and_only_to_the_same_model(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "v.sqlite"
     texts = [f"text {n} \ud800" for n in range(1200)]
     first = CachedEmbedder(Counting(), DiskCache(path)).embed(texts)
@@ -66,7 +71,9 @@ def test_no_text_gives_no_row_and_one_text_is_a_mistake() -> None:
         embedder.embed("one text")
 
 
-@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
+)
 def test_a_damaged_file_is_dropped(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "v.sqlite"
     path.write_bytes(content)
@@ -88,7 +95,9 @@ def test_a_file_torn_in_the_middle_does_no_harm(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:-4096:7] = b"\x5a" * len(content[4096:-4096:7])
     path.write_bytes(content)
-    np.testing.assert_array_equal(CachedEmbedder(Counting(), DiskCache(path)).embed(texts), expected)
+    np.testing.assert_array_equal(
+        CachedEmbedder(Counting(), DiskCache(path)).embed(texts), expected
+    )
 
 
 def test_rows_that_are_no_unit_vectors_are_asked_again(tmp_path: Path) -> None:
@@ -99,12 +108,19 @@ def test_rows_that_are_no_unit_vectors_are_asked_again(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         blobs = [
             _summed(blob)
-            for blob in (b"", b"abc", np.full(8, np.nan, "<f4").tobytes(), np.eye(1, 16, dtype="<f4").tobytes())
+            for blob in (
+                b"",
+                b"abc",
+                np.full(8, np.nan, "<f4").tobytes(),
+                np.eye(1, 16, dtype="<f4").tobytes(),
+            )
         ]
         for n, blob in enumerate(blobs, start=1):
             connection.execute("UPDATE entries SET value = ? WHERE id = ?", (blob, n))
     connection.close()
-    np.testing.assert_array_equal(CachedEmbedder(Counting(), DiskCache(path)).embed(["a", "b", "c", "d"]), expected)
+    np.testing.assert_array_equal(
+        CachedEmbedder(Counting(), DiskCache(path)).embed(["a", "b", "c", "d"]), expected
+    )
 
 
 def test_a_folder_that_cannot_be_written_means_no_cache(tmp_path: Path) -> None:

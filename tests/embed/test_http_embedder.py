@@ -24,7 +24,9 @@ Reply = Callable[[dict[str, Any]], tuple[int, Any]]
 
 def good(asked: dict[str, Any]) -> tuple[int, Any]:
     """The vectors in the wrong order, as the protocol allows, and not of length 1."""
-    rows = [{"index": n, "embedding": [len(text), 1.0, 2.0]} for n, text in enumerate(asked["input"])]
+    rows = [
+        {"index": n, "embedding": [len(text), 1.0, 2.0]} for n, text in enumerate(asked["input"])
+    ]
     return 200, {"data": rows[::-1]}
 
 
@@ -69,7 +71,9 @@ def test_vectors_come_in_order_as_unit_rows_in_batches(endpoint: Endpoint) -> No
     vectors = embedder.embed(texts)
     expected = np.array([[n, 1, 2] for n in range(150)], np.float32)
     expected[0, 0] = 1  # an empty text is sent as a blank: servers refuse it
-    np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(
+        vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6
+    )
     assert [len(asked["input"]) for asked in endpoint.asked] == [64, 64, 22]
     assert {asked["model"] for asked in endpoint.asked} == {"some-model"}
     assert embedder.dimension == 3
@@ -77,7 +81,9 @@ def test_vectors_come_in_order_as_unit_rows_in_batches(endpoint: Endpoint) -> No
     assert len(endpoint.asked) == 3
 
 
-def test_the_key_is_sent_and_never_kept(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_key_is_sent_and_never_kept(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path))
     monkeypatch.setenv("SOME_KEY", "sk-secret-value")
     embedder = load_embedder("m", base_url=endpoint.url, api_key_env="SOME_KEY")
@@ -96,7 +102,10 @@ def test_the_key_is_sent_and_never_kept(endpoint: Endpoint, monkeypatch: pytest.
 
 
 def rows(*vectors: object) -> Reply:
-    return lambda asked: (200, {"data": [{"index": n, "embedding": v} for n, v in enumerate(vectors)]})
+    return lambda asked: (
+        200,
+        {"data": [{"index": n, "embedding": v} for n, v in enumerate(vectors)]},
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,7 +155,9 @@ def test_an_endpoint_that_is_down_is_one_clear_line(endpoint: Endpoint) -> None:
         HttpEmbedder("m", endpoint.url).embed(["a"])
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://host/x", "http://", "http://user:secret@host/v1"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8080", "ftp://host/x", "http://", "http://user:secret@host/v1"]
+)
 def test_a_bad_address_is_refused_and_a_password_not_shown(url: str) -> None:
     with pytest.raises(SettingsError, match=r"base_url|an address") as caught:
         load_embedder("m", backend="http", base_url=url)

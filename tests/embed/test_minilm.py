@@ -48,14 +48,18 @@ def reference() -> tuple[list[str], np.ndarray]:
 
 
 @pytest.mark.slow
-def test_equals_sentence_transformers_on_300_texts(model: MiniLM, reference: tuple[list[str], np.ndarray]) -> None:
+def test_equals_sentence_transformers_on_300_texts(
+    model: MiniLM, reference: tuple[list[str], np.ndarray]
+) -> None:
     texts, expected = reference
     assert len(texts) == 300
     cosines = (model.embed(texts) * expected).sum(axis=1)
     assert cosines.min() >= 0.9999, texts[int(cosines.argmin())][:80]
 
 
-def test_equals_sentence_transformers_on_the_odd_texts(model: MiniLM, reference: tuple[list[str], np.ndarray]) -> None:
+def test_equals_sentence_transformers_on_the_odd_texts(
+    model: MiniLM, reference: tuple[list[str], np.ndarray]
+) -> None:
     texts, expected = reference
     short = [n for n, text in enumerate(texts) if len(text) < 60][:80]
     cosines = (model.embed([texts[n] for n in short]) * expected[short]).sum(axis=1)
@@ -105,7 +109,10 @@ def test_only_the_first_256_tokens_count(model: MiniLM) -> None:
 def test_several_threads_get_the_same_vectors(model: MiniLM) -> None:
     texts = [f"text number {n}" for n in range(20)]
     expected, results = model.embed(texts), {}
-    threads = [threading.Thread(target=lambda n=n: results.update({n: model.embed(texts)})) for n in range(4)]
+    threads = [
+        threading.Thread(target=lambda n=n: results.update({n: model.embed(texts)}))
+        for n in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -133,7 +140,9 @@ def test_a_damaged_model_is_one_clear_line(tmp_path: Path, name: str, damage: st
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(content[:-100] if damage == "cut" else b"\0" + content[1:])
-    with pytest.raises(StorageError, match=f"model is damaged: .*{name} .*install answerkey again") as caught:
+    with pytest.raises(
+        StorageError, match=f"model is damaged: .*{name} .*install answerkey again"
+    ) as caught:
         MiniLM(folder=folder)
     assert "\n" not in str(caught.value)
 
@@ -146,7 +155,9 @@ def test_a_missing_or_broken_description_is_one_clear_line(tmp_path: Path) -> No
         MiniLM(folder=tmp_path)
 
 
-def test_int8_is_made_once_and_again_when_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_is_made_once_and_again_when_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path))
     first = MiniLM(int8=True, threads=1)
     (weights,) = tmp_path.glob("models/*/weights-int8.bin")

@@ -15,10 +15,16 @@ from answerkey.errors import EndpointError, MissingPackage, SettingsError
 
 def test_the_default_is_the_packaged_model_loaded_once() -> None:
     embedder = load_embedder()
-    assert (embedder.name, embedder.precision, embedder.dimension) == ("all-MiniLM-L6-v2", "fp32", 384)
+    assert (embedder.name, embedder.precision, embedder.dimension) == (
+        "all-MiniLM-L6-v2",
+        "fp32",
+        384,
+    )
     assert embedder is load_embedder("all-MiniLM-L6-v2")
     assert load_embedder("sentence-transformers/all-MiniLM-L6-v2").digest == embedder.digest
-    question, near, far = embedder.embed(["How do I get a refund?", "Getting money back", "The moon is far away"])
+    question, near, far = embedder.embed(
+        ["How do I get a refund?", "Getting money back", "The moon is far away"]
+    )
     assert question @ near > question @ far
 
 
@@ -28,13 +34,19 @@ def test_the_default_is_the_packaged_model_loaded_once() -> None:
         ("all-MiniLM-L6-v3", {}, 'did you mean "all-MiniLM-L6-v2"'),
         ("word2vec", {}, "give base_url for an endpoint"),
         ("all-MiniLM-L6-v2", {"thread": 2}, 'did you mean "threads"'),
-        ("all-MiniLM-L6-v2", {"backend": "faiss"}, "expected minilm, sentence-transformers or http"),
+        (
+            "all-MiniLM-L6-v2",
+            {"backend": "faiss"},
+            "expected minilm, sentence-transformers or http",
+        ),
         ("other", {"backend": "minilm"}, '"other" is not packaged'),
         ("other", {"backend": "http"}, "needs base_url"),
         ("other", {"base_url": "127.0.0.1"}, "expected an address"),
     ],
 )
-def test_what_cannot_be_loaded_is_one_clear_line(name: str, options: dict[str, object], line: str) -> None:
+def test_what_cannot_be_loaded_is_one_clear_line(
+    name: str, options: dict[str, object], line: str
+) -> None:
     with pytest.raises(SettingsError, match=line):
         load_embedder(name, **options)
 
@@ -50,7 +62,9 @@ def test_loading_the_room_loads_no_heavy_package() -> None:
         "import sys, answerkey, answerkey.embed, answerkey.metrics.semantic;"
         "print([m for m in ('numpy', 'onnxruntime', 'tokenizers', 'httpx2') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 

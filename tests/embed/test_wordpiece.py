@@ -45,13 +45,23 @@ def assert_equal(texts: Sequence[str], longest: int = 256) -> None:
 
 def test_texts_of_many_scripts() -> None:
     assert_equal(TEXTS)
-    assert_equal(json.loads((PACKAGED.parents[4] / "tests" / "embed" / "reference.json").read_text(encoding="utf-8")))
+    assert_equal(
+        json.loads(
+            (PACKAGED.parents[4] / "tests" / "embed" / "reference.json").read_text(encoding="utf-8")
+        )
+    )
 
 
 @pytest.mark.slow
 def test_every_character_alone_and_between_letters() -> None:
     every = [
-        chr(n) for n in (*range(0xD800), *range(0xE000, 0xE100), *range(0xF8F0, 0x32000), *range(0xE0000, 0xE0200))
+        chr(n)
+        for n in (
+            *range(0xD800),
+            *range(0xE000, 0xE100),
+            *range(0xF8F0, 0x32000),
+            *range(0xE0000, 0xE0200),
+        )
     ]
     for start in range(0, len(every), 2048):
         block = every[start : start + 2048]
@@ -64,14 +74,20 @@ def test_any_text(text: str, longest: int) -> None:
     assert_equal([readable, f"{readable} end", f"Begin{readable}"], longest)
 
 
-@given(st.text("ab É字,[SEP]\u0301\x1f\n", max_size=60), st.text("ab xyz", max_size=60), st.sampled_from([3, 8, 40]))
+@given(
+    st.text("ab É字,[SEP]\u0301\x1f\n", max_size=60),
+    st.text("ab xyz", max_size=60),
+    st.sampled_from([3, 8, 40]),
+)
 def test_any_pair(one: str, other: str, longest: int) -> None:
     (found,) = ours(longest).encode_pairs([(one, other)])
     (expected,) = theirs(longest).encode_batch([(one, other)])
     assert (found.ids, found.type_ids) == (expected.ids, expected.type_ids)
 
 
-def test_the_kept_words_are_bounded_and_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kept_words_are_bounded_and_do_not_change_the_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("answerkey.embed.minilm._MOST_KEPT", 20)
     small = WordPiece(PATH, 64)
     words = [str(random.Random(n).random()) for n in range(100)]

@@ -11,12 +11,20 @@ from tests.support.made_documents import WordEmbedder, page_texts, question_rows
 
 from answerkey.cli.retrieval import diagnose_command as command
 from answerkey.experiments.diagnose import diagnose
-from answerkey.experiments.evidence import Diagnosis, RetrievalEvidence, RetrievalFinding, from_suite, sentence
+from answerkey.experiments.evidence import (
+    Diagnosis,
+    RetrievalEvidence,
+    RetrievalFinding,
+    from_suite,
+    sentence,
+)
 
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
+    monkeypatch.setattr(
+        "answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder()
+    )
 
 
 @pytest.fixture
@@ -34,12 +42,23 @@ def test_a_healthy_set_is_called_healthy(healthy: RetrievalEvidence) -> None:
     assert diagnosis.findings == ()
     assert diagnosis.healthy
     assert sentence(diagnosis).startswith("healthy")
-    assert set(diagnosis.checked) == {"labels", "rankings", "index ids", "chunk texts", "question words"}
+    assert set(diagnosis.checked) == {
+        "labels",
+        "rankings",
+        "index ids",
+        "chunk texts",
+        "question words",
+    }
 
 
 @pytest.mark.parametrize("shift", [1, -1, -13, -40])
-def test_a_constant_shift_is_found_with_the_score_after_it(healthy: RetrievalEvidence, shift: int) -> None:
-    moved = {q: {str(int(page) - shift): grade for page, grade in row.items()} for q, row in healthy.labels.items()}
+def test_a_constant_shift_is_found_with_the_score_after_it(
+    healthy: RetrievalEvidence, shift: int
+) -> None:
+    moved = {
+        q: {str(int(page) - shift): grade for page, grade in row.items()}
+        for q, row in healthy.labels.items()
+    }
     diagnosis = diagnose(healthy.with_labels(moved))
     finding = found(diagnosis, "page_shift")
     assert f"page n {'+' if shift > 0 else '−'} {abs(shift)} of the index" in finding.title
@@ -54,14 +73,22 @@ def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: RetrievalEv
     small = RetrievalEvidence(moved, {q: healthy.rankings[q] for q in few})
     assert "page n − 23 of the index" in found(diagnose(small), "page_shift").title
     outside = {q: {str(int(page) + 57): 1.0 for page in row} for q, row in healthy.labels.items()}
-    assert found(diagnose(RetrievalEvidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed is None
+    assert (
+        found(
+            diagnose(RetrievalEvidence(outside, index_ids=healthy.index_ids)), "page_shift"
+        ).score_if_fixed
+        is None
+    )
 
 
 @pytest.mark.parametrize("deep", [1, 5, 10])
 def test_a_shift_of_few_queries_is_told_from_its_neighbours(deep: int) -> None:
     labels = {f"q{n}": {str(n): 1.0} for n in range(10)}
     rankings = {f"q{n}": [str(n + 1 + place) for place in range(deep)] for n in range(10)}
-    assert "page n + 1 of the index" in found(diagnose(RetrievalEvidence(labels, rankings)), "page_shift").title
+    assert (
+        "page n + 1 of the index"
+        in found(diagnose(RetrievalEvidence(labels, rankings)), "page_shift").title
+    )
 
 
 @pytest.mark.parametrize("queries", [2, 3, 4])
@@ -102,12 +129,20 @@ def test_chunks_without_an_id_and_stop_words() -> None:
 
 
 def test_other_forms_of_a_word_and_pairs_of_chinese_characters_are_no_other_vocabulary() -> None:
-    english = ["The printer is returned with all cables. " * 9, "The batteries are charged in an hour. " * 9]
+    english = [
+        "The printer is returned with all cables. " * 9,
+        "The batteries are charged in an hour. " * 9,
+    ]
     asked = {"q1": "returning printers", "q2": "charge a battery"}
     chinese = ["图书馆周一至周五上午九点开放。", "每位读者最多可以借十本书。"]
-    for texts, questions in ((english, asked), (chinese, {"q1": "图书馆几点开门？", "q2": "能借多少本书？"})):
+    for texts, questions in (
+        (english, asked),
+        (chinese, {"q1": "图书馆几点开门？", "q2": "能借多少本书？"}),
+    ):
         labels = {"q1": {"1": 1.0}, "q2": {"2": 1.0}}
-        diagnosis = diagnose(RetrievalEvidence(labels, {"q1": ["1"], "q2": ["2"]}, ["1", "2"], texts, questions))
+        diagnosis = diagnose(
+            RetrievalEvidence(labels, {"q1": ["1"], "q2": ["2"]}, ["1", "2"], texts, questions)
+        )
         assert "vocabulary_mismatch" not in [finding.code for finding in diagnosis.findings]
 
 
@@ -122,7 +157,9 @@ def test_nothing_found_is_never_healthy() -> None:
 def test_absent_pages_are_named(healthy: RetrievalEvidence) -> None:
     half = {page for n, q in enumerate(healthy.labels) if n % 2 for page in healthy.labels[q]}
     ids = [page for page in healthy.index_ids or () if page not in half]
-    rankings = {q: [page for page in row if page not in half] for q, row in healthy.rankings.items()}
+    rankings = {
+        q: [page for page in row if page not in half] for q, row in healthy.rankings.items()
+    }
     diagnosis = diagnose(RetrievalEvidence(healthy.labels, rankings, ids))
     finding = found(diagnosis, "missing_pages")
     assert set(finding.items) == half
@@ -133,21 +170,32 @@ def test_absent_pages_are_named(healthy: RetrievalEvidence) -> None:
 def test_other_faults_each_under_its_name(healthy: RetrievalEvidence) -> None:
     texts, ids = list(healthy.texts or ()), list(healthy.index_ids or ())
     twice = {q: [page for page in row for _ in range(2)] for q, row in healthy.rankings.items()}
-    assert "30 of 30 (100%)" in found(diagnose(RetrievalEvidence(healthy.labels, twice, ids)), "repeated_pages").title
+    assert (
+        "30 of 30 (100%)"
+        in found(diagnose(RetrievalEvidence(healthy.labels, twice, ids)), "repeated_pages").title
+    )
     copies = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids * 2, texts * 2))
     assert "60 of 120" in found(copies, "duplicate_chunks").title
-    empty = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, " – \n"]))
+    empty = diagnose(
+        RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, " – \n"])
+    )
     assert found(empty, "empty_chunks").items == ("61",)
-    huge = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000]))
+    huge = diagnose(
+        RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000])
+    )
     assert "5,000 words" in found(huge, "enormous_chunks").evidence
     some = {**healthy.labels, "a": {}, "b": {"1": 0.0}}
     assert found(diagnose(healthy.with_labels(some)), "unlabelled").items == ("a", "b")
     foreign = {q: f"quelle est la couleur numéro {q}" for q in healthy.labels}
     assert found(
-        diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids, texts, foreign)), "vocabulary_mismatch"
+        diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids, texts, foreign)),
+        "vocabulary_mismatch",
     ).items
     rest = {q: row for n, (q, row) in enumerate(healthy.rankings.items()) if n % 3}
-    assert len(found(diagnose(RetrievalEvidence(healthy.labels, rest, ids)), "missing_queries").items) == 10
+    assert (
+        len(found(diagnose(RetrievalEvidence(healthy.labels, rest, ids)), "missing_queries").items)
+        == 10
+    )
 
 
 def test_no_label_at_all_is_not_healthy(healthy: RetrievalEvidence) -> None:
@@ -158,7 +206,9 @@ def test_no_label_at_all_is_not_healthy(healthy: RetrievalEvidence) -> None:
 
 def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:
     (tmp_path / "labels.json").write_text(json.dumps({f"q{n}": [n + 3] for n in range(20)}))
-    (tmp_path / "run.json").write_text(json.dumps({f"q{n}": [n, n, n + 50, 900 + n] for n in range(20)}))
+    (tmp_path / "run.json").write_text(
+        json.dumps({f"q{n}": [n, n, n + 50, 900 + n] for n in range(20)})
+    )
     (tmp_path / "ids.txt").write_text("\n".join(str(n) for n in range(70)))
     files = [
         "--qrels",
@@ -168,7 +218,9 @@ def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:
         "--index-ids",
         str(tmp_path / "ids.txt"),
     ]
-    told = json.loads(CliRunner().invoke(command, [*files, "--json"], catch_exceptions=False).stdout)
+    told = json.loads(
+        CliRunner().invoke(command, [*files, "--json"], catch_exceptions=False).stdout
+    )
     assert [finding["code"] for finding in told["findings"]] == ["page_shift", "repeated_pages"]
     assert (told["healthy"], told["score"]) == (False, 0.0)
     shown = CliRunner().invoke(command, files, catch_exceptions=False).stdout
@@ -197,7 +249,9 @@ def test_the_command_on_a_run(tmp_path: Path) -> None:
     scored = CliRunner().invoke(score, [str(tmp_path / "answers.jsonl"), *options])
     run = next((tmp_path / "out").rglob("run.json"), None)
     assert run is not None, scored.output
-    told = json.loads(CliRunner().invoke(command, [str(run.parent), "--json"], catch_exceptions=False).stdout)
+    told = json.loads(
+        CliRunner().invoke(command, [str(run.parent), "--json"], catch_exceptions=False).stdout
+    )
     assert [finding["code"] for finding in told["findings"]] == ["page_shift", "repeated_pages"]
     assert "page n − 7 of" in told["findings"][0]["title"]
     assert told["checked"] == ["labels", "rankings"]

@@ -12,7 +12,18 @@ import pytest
 from answerkey.experiments.label_check import check_labels
 
 Cli = Callable[..., Any]
-TOPICS = ("pump", "valve", "filter", "motor", "switch", "cable", "sensor", "housing", "gasket", "screw")
+TOPICS = (
+    "pump",
+    "valve",
+    "filter",
+    "motor",
+    "switch",
+    "cable",
+    "sensor",
+    "housing",
+    "gasket",
+    "screw",
+)
 
 
 @pytest.fixture
@@ -20,7 +31,9 @@ def sweep(cli: Cli, tmp_path: Path) -> Callable[..., Any]:
     """`sweep` over two manuals of ten pages with these labels, BM25 alone."""
     (tmp_path / "docs").mkdir()
     for name, side in (("manual.txt", "repair"), ("guide.txt", "price")):
-        pages = [f"the {side} of the {topic} is described on this page of {side}" for topic in TOPICS]
+        pages = [
+            f"the {side} of the {topic} is described on this page of {side}" for topic in TOPICS
+        ]
         (tmp_path / "docs" / name).write_text("\f".join(pages))
 
     def run(labels: list[Any], *options: str, more: str = "") -> Any:
@@ -97,7 +110,8 @@ def test_one_document_takes_bare_pages_and_its_own_name() -> None:
 
 def test_documents_without_pages_are_found_by_name() -> None:
     found = check_labels(
-        {"q": {"returns": 1.0, "rates.md": 1.0, "shipping.md#2": 1.0}}, ["returns.md", "a/rates.md", "shipping.md"]
+        {"q": {"returns": 1.0, "rates.md": 1.0, "shipping.md#2": 1.0}},
+        ["returns.md", "a/rates.md", "shipping.md"],
     )
     assert list(found.labels["q"])[:2] == ["returns.md", "a/rates.md"]
     assert found.missing == {"shipping.md#2": '"shipping.md"'}

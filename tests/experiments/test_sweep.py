@@ -27,7 +27,9 @@ FULL = "alphas = [0.0, 0.3, 0.5, 0.7, 1.0]\nks = [3, 5, 10]"
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
+    monkeypatch.setattr(
+        "answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder()
+    )
 
 
 def made_sweep(folder: Path, **more: object) -> Sweep:
@@ -35,7 +37,9 @@ def made_sweep(folder: Path, **more: object) -> Sweep:
 
 
 def swept(suite: Path, *options: str) -> dict[str, Any]:
-    result = CliRunner().invoke(command, [str(suite), "--no-plots", "--json", *options], catch_exceptions=False)
+    result = CliRunner().invoke(
+        command, [str(suite), "--no-plots", "--json", *options], catch_exceptions=False
+    )
     return json.loads(result.stdout)
 
 
@@ -46,7 +50,9 @@ def settings_of(told: dict[str, Any]) -> set[tuple[str, float | None, int]]:
 @pytest.mark.slow
 def test_the_command_writes_every_file(tmp_path: Path) -> None:
     rows = [*question_rows(), {"id": "nolabel", "question": "=1+1 what is this", "relevant": []}]
-    result = CliRunner().invoke(command, [str(write_suite(tmp_path, rows)), "--json"], catch_exceptions=False)
+    result = CliRunner().invoke(
+        command, [str(write_suite(tmp_path, rows)), "--json"], catch_exceptions=False
+    )
     told = json.loads(result.stdout)
     folder = Path(told["folder"])
     assert folder.parent == tmp_path / "results"
@@ -69,7 +75,9 @@ def test_the_command_writes_every_file(tmp_path: Path) -> None:
     sentence = told["best"]["sentence"]
     assert sentence in (folder / "report.txt").read_text()
     assert "## Methods" in (folder / "report.md").read_text()
-    title = json.loads((folder / "charts.json").read_text())["4_comprehensive_comparison"]["title"]["text"]
+    title = json.loads((folder / "charts.json").read_text())["4_comprehensive_comparison"]["title"][
+        "text"
+    ]
     assert " ".join(title).lower() == sentence.lower()
 
 
@@ -77,7 +85,10 @@ def test_without_alphas_and_ks_the_three_standard_tests_are_run(tmp_path: Path) 
     told = swept(write_suite(tmp_path))
     settings = settings_of(told)
     assert {name for name, _, k in settings if k == 5} >= {*NAMED, RRF}
-    assert {alpha for _, alpha, k in settings if k == 5} == {None, *(step / 10 for step in range(11))}
+    assert {alpha for _, alpha, k in settings if k == 5} == {
+        None,
+        *(step / 10 for step in range(11)),
+    }
     (best,) = {alpha for _, alpha, k in settings if k != 5}
     assert {k for _, alpha, k in settings if alpha == best} == {3, 5, 7, 10, 15, 20}
     assert told["select"] == "ndcg@5"
@@ -97,7 +108,9 @@ def test_given_alphas_and_ks_are_tried_and_nothing_else(tmp_path: Path) -> None:
     assert settings_of(told) == exact
     assert told["select"] == "ndcg@4"
     assert settings_of(swept(suite, "--rrf")) == exact | {(RRF, None, 2), (RRF, None, 4)}
-    assert settings_of(swept(suite, "--named")) == exact | {(name, alpha, 5) for name, alpha in NAMED.items()}
+    assert settings_of(swept(suite, "--named")) == exact | {
+        (name, alpha, 5) for name, alpha in NAMED.items()
+    }
     assert swept(suite, "--select", "f1")["select"] == "f1@K"
     assert swept(suite, "--select", "recall@3")["best"]["metric"] == "recall@3"
 
@@ -128,7 +141,9 @@ def test_every_value_is_what_rank_says(tmp_path: Path) -> None:
 
 
 def test_chunk_unit_can_leave_the_range_and_is_warned_of(tmp_path: Path) -> None:
-    suite = write_suite(tmp_path, more='unit = "chunk"\nchunk_by = "words"\nchunk_size = 4\nchunk_overlap = 3')
+    suite = write_suite(
+        tmp_path, more='unit = "chunk"\nchunk_by = "words"\nchunk_size = 4\nchunk_overlap = 3'
+    )
     result = CliRunner().invoke(command, [str(suite), "--no-plots"], catch_exceptions=False)
     assert "above 1" in result.stderr
     assert "scored 30/30" in result.stdout
@@ -138,7 +153,9 @@ def with_chosen(sweep: Sweep, chosen: np.ndarray) -> Conclusions:
     return conclude(replace(sweep, chosen=chosen))
 
 
-def test_the_default_is_kept_where_nothing_is_better_and_a_winner_is_called_one(tmp_path: Path) -> None:
+def test_the_default_is_kept_where_nothing_is_better_and_a_winner_is_called_one(
+    tmp_path: Path,
+) -> None:
     sweep = made_sweep(tmp_path, more=FULL)
     noise = np.random.default_rng(1).normal(0.5, 0.1, sweep.chosen.shape)
     kept = with_chosen(sweep, noise).best
@@ -162,7 +179,10 @@ def test_each_type_has_its_best_setting_and_routing_is_tested(tmp_path: Path) ->
     assert {choice.type for choice in few.types} == {"history", "price", "safety"}
     assert all("too few" in choice.note for choice in few.types)
     assert few.routing is None
-    many = replace(sweep, cases=tuple(replace(c, type="odd" if n % 2 else "even") for n, c in enumerate(sweep.cases)))
+    many = replace(
+        sweep,
+        cases=tuple(replace(c, type="odd" if n % 2 else "even") for n, c in enumerate(sweep.cases)),
+    )
     chosen = np.random.default_rng(2).normal(0.5, 0.02, many.chosen.shape)
     chosen[1, :, ::2] += 0.2
     chosen[3, :, 1::2] += 0.2
@@ -174,14 +194,21 @@ def test_each_type_has_its_best_setting_and_routing_is_tested(tmp_path: Path) ->
     finally:
         module.FEW_QUERIES = before
     assert routed is not None
-    assert {kind: many.variants[place[0]].alpha for kind, place in routed.routes.items()} == {"even": 0.3, "odd": 0.7}
+    assert {kind: many.variants[place[0]].alpha for kind, place in routed.routes.items()} == {
+        "even": 0.3,
+        "odd": 0.7,
+    }
     assert routed.sentence.startswith("a method per question type is better")
 
 
 def test_types_come_from_the_rules_where_cases_have_none(tmp_path: Path) -> None:
     rows = [
         {"id": "a", "question": "how to do the repair of the engine", "relevant": ["8"]},
-        {"id": "b", "question": "difference between the price of the violin and the comet", "relevant": ["15"]},
+        {
+            "id": "b",
+            "question": "difference between the price of the violin and the comet",
+            "relevant": ["15"],
+        },
     ]
     assert made_sweep(tmp_path, questions=rows).types == ["procedural", "comparison"]
 
@@ -195,10 +222,14 @@ def test_the_trace_shows_every_sum_text_and_score(tmp_path: Path) -> None:
     assert "the safety of the harbour filler" in shown
     assert all(f"{name}@3" in shown for name in METRICS)  # the smallest K that finds everything
     assert not (tmp_path / "results").exists()
-    by_text = json.loads(CliRunner().invoke(command, [suite, "--trace", "safety of the harbour", "--json"]).stdout)
+    by_text = json.loads(
+        CliRunner().invoke(command, [suite, "--trace", "safety of the harbour", "--json"]).stdout
+    )
     assert by_text["id"] == "q4"
     traced = json.loads(
-        CliRunner().invoke(command, [suite, "--trace", "q4", "--json", "--alpha", "0.4", "--k", "10"]).stdout
+        CliRunner()
+        .invoke(command, [suite, "--trace", "q4", "--json", "--alpha", "0.4", "--k", "10"])
+        .stdout
     )
     assert (traced["alpha"], traced["k"]) == (0.4, 10)
     assert traced["expected"] == {"5": 1}
@@ -217,14 +248,18 @@ def test_reranker_and_rewriter_are_settings_to_compare(tmp_path: Path) -> None:
         "def rewrite(question):\n    return 'nothing at all'\n"
         "def rerank(question, passages):\n    return [-n for n in range(len(passages))]\n"
     )
-    sweep = made_sweep(tmp_path, more='reranker = "made_stages:rerank"\nrewriter = "made_stages:rewrite"')
+    sweep = made_sweep(
+        tmp_path, more='reranker = "made_stages:rerank"\nrewriter = "made_stages:rewrite"'
+    )
     same, lost = sweep.variants[-2:]
     assert (same.stage, lost.stage) == ("rerank", "rewrite")
     assert sweep.values[-2] == pytest.approx(sweep.values[sweep.topk[0]])
     assert sweep.mean("f1")[-1].max() < sweep.mean("f1")[-2].min()
 
 
-def test_a_reranker_that_is_not_there_is_an_error_before_the_documents_are_read(tmp_path: Path) -> None:
+def test_a_reranker_that_is_not_there_is_an_error_before_the_documents_are_read(
+    tmp_path: Path,
+) -> None:
     suite = write_suite(tmp_path, more='reranker = "json:nope"')
     (tmp_path / "docs" / "book.txt").unlink()
     with pytest.raises(AnswerkeyError, match='has no function "nope"'):
@@ -243,7 +278,9 @@ def test_bm25_alone_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert told["searched"]["dense"] == "none"
     assert told["searched"]["bm25"]["language"] == "en"
     assert told["searched"]["bm25"]["detected"]
-    shown = CliRunner().invoke(command, [str(suite), "--trace", "q4"], catch_exceptions=False).stdout
+    shown = (
+        CliRunner().invoke(command, [str(suite), "--trace", "q4"], catch_exceptions=False).stdout
+    )
     assert "✓ 5" in shown
     with pytest.raises(AnswerkeyError, match=r"expected only 0.0"):
         CliRunner().invoke(command, [str(suite), "--alphas", "0,0.5"], catch_exceptions=False)
@@ -263,7 +300,12 @@ def test_chunkings_and_models_are_settings(tmp_path: Path) -> None:
         prepared = prepare(load_suite(write_suite(tmp_path, more=more)))
         assert sum(counted) == sum(len(index.chunks) for index in prepared.setups[::2])
         sweep = run_sweep(prepared)
-    assert [index.chunking for index in sweep.setups[::2]] == ["fixed 5/0", "fixed 5/2", "fixed 10/0", "fixed 10/2"]
+    assert [index.chunking for index in sweep.setups[::2]] == [
+        "fixed 5/0",
+        "fixed 5/2",
+        "fixed 10/0",
+        "fixed 10/2",
+    ]
     found = conclude(sweep)
     assert len(found.setups) == 8
     assert " on " in found.best.sentence
@@ -288,19 +330,25 @@ def test_quotes_are_gold_for_every_chunking(tmp_path: Path) -> None:
         {"id": row["id"], "question": row["question"], "quote": page_texts()[n * 2][:60]}
         for n, row in enumerate(question_rows())
     ]
-    rows.append({"id": "lost", "question": "what is this", "quote": "words that stand nowhere at all"})
+    rows.append(
+        {"id": "lost", "question": "what is this", "quote": "words that stand nowhere at all"}
+    )
     more = "chunk_sizes = [4, 40]\noverlaps = [0]\nalphas = [0.0, 0.5]\nks = [5]"
     suite = write_suite(tmp_path, rows, more)
     sweep = run_sweep(prepare(load_suite(suite)))
     assert sweep.labelled.all()
     assert sweep.values.max() <= 1.0
     recall = sweep.mean("recall")[:, 0]
-    whole = [n for n, v in enumerate(sweep.variants) if sweep.setups[v.setup].chunking == "fixed 40/0"]
+    whole = [
+        n for n, v in enumerate(sweep.variants) if sweep.setups[v.setup].chunking == "fixed 40/0"
+    ]
     small = [n for n in range(len(sweep.variants)) if n not in whole]
     assert recall[whole].max() == pytest.approx(30 / 31)
     assert recall[small].max() < recall[whole].max()
     assert "words that stand nowhere" in sweep.check.warnings[0]
-    shown = CliRunner().invoke(command, [str(suite), "--trace", "q4"], catch_exceptions=False).stdout
+    shown = (
+        CliRunner().invoke(command, [str(suite), "--trace", "q4"], catch_exceptions=False).stdout
+    )
     assert "✓ 5" in shown
     assert "1 found / 1 relevant" in shown
 
@@ -333,7 +381,10 @@ def test_bad_options_are_one_clear_line(tmp_path: Path, options: list[str], says
 
 def test_no_label_at_all(tmp_path: Path) -> None:
     with pytest.raises(AnswerkeyError, match="none of the 2 cases has a relevant page"):
-        made_sweep(tmp_path, questions=[{"id": "a", "question": "x"}, {"id": "b", "question": "y", "relevant": []}])
+        made_sweep(
+            tmp_path,
+            questions=[{"id": "a", "question": "x"}, {"id": "b", "question": "y", "relevant": []}],
+        )
 
 
 def test_the_made_pages_are_sixty() -> None:

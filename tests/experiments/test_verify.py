@@ -19,7 +19,8 @@ def page_words(seed: int, count: int = 90) -> list[str]:
     """Made words, with some phrases that every page has."""
     picker = random.Random(seed)
     made = [
-        "".join(picker.choices(LETTERS, k=2)) + picker.choice("aeiou") + picker.choice(LETTERS) for _ in range(count)
+        "".join(picker.choices(LETTERS, k=2)) + picker.choice("aeiou") + picker.choice(LETTERS)
+        for _ in range(count)
     ]
     return ["Operating", "manual", "of", "the", "pump", *made, "see", "also", "the", "next", "page"]
 
@@ -31,20 +32,31 @@ def chunks_of(documents: dict[str, list[list[str]]]) -> list[dict[str, str]]:
         running = [(word, number) for number, page in enumerate(pages, start=1) for word in page]
         for start in range(0, len(running) - 20, 25):
             window = running[start : start + 40]
-            found.append({"document": name, "page": str(window[0][1]), "text": " ".join(word for word, _ in window)})
+            found.append(
+                {
+                    "document": name,
+                    "page": str(window[0][1]),
+                    "text": " ".join(word for word, _ in window),
+                }
+            )
     return found
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    documents = {name: [page_words(n * 100 + p) for p in range(20)] for n, name in enumerate(("pump.pdf", "valve.pdf"))}
+    documents = {
+        name: [page_words(n * 100 + p) for p in range(20)]
+        for n, name in enumerate(("pump.pdf", "valve.pdf"))
+    }
     (tmp_path / "pdfs").mkdir()
     for name, pages in documents.items():
         make_pdf(tmp_path / "pdfs" / name, [" ".join(page) for page in pages])
     write_chunks(tmp_path, chunks_of(documents))
     (tmp_path / "cases.jsonl").write_text('{"id": "q", "question": "x"}\n')
     path = tmp_path / "suite.toml"
-    path.write_text('cases = ["cases.jsonl"]\n[retrieval]\ndocuments = "chunks.jsonl"\noriginals = "pdfs"\n')
+    path.write_text(
+        'cases = ["cases.jsonl"]\n[retrieval]\ndocuments = "chunks.jsonl"\noriginals = "pdfs"\n'
+    )
     return path
 
 
@@ -58,7 +70,9 @@ def write_chunks(folder: Path, chunks: list[dict[str, str]]) -> None:
 
 def read_chunks(folder: Path) -> list[dict[str, str]]:
     rows = map(json.loads, (folder / "chunks.jsonl").read_text().splitlines())
-    return [{"document": row["source"], "page": row["page_number"], "text": row["text"]} for row in rows]
+    return [
+        {"document": row["source"], "page": row["page_number"], "text": row["text"]} for row in rows
+    ]
 
 
 def test_right_pages_pass(cli: Cli, suite: Path) -> None:
@@ -78,7 +92,9 @@ def test_a_tenth_of_wrong_pages_is_found_and_no_other(cli: Cli, suite: Path) -> 
     write_chunks(suite.parent, chunks)
     shown = cli("verify", suite, "--json")
     assert shown.code == 1
-    assert {chunk["chunk"].split(":")[0] for chunk in shown.json["wrong"]} == {f"c{n}" for n in wrong}
+    assert {chunk["chunk"].split(":")[0] for chunk in shown.json["wrong"]} == {
+        f"c{n}" for n in wrong
+    }
     assert shown.json["lost"] == shown.json["unreadable"] == []
     assert shown.json["right"] == len(chunks) - len(wrong)
 
@@ -94,7 +110,9 @@ def test_the_shift_that_fixes_them_is_given(cli: Cli, suite: Path) -> None:
 
 def test_texts_of_no_page_and_unknown_documents_are_told_apart(cli: Cli, suite: Path) -> None:
     chunks = read_chunks(suite.parent)
-    chunks[0]["text"] = "This text was written by somebody else and stands on no page of the manual at all."
+    chunks[0]["text"] = (
+        "This text was written by somebody else and stands on no page of the manual at all."
+    )
     chunks[1]["document"] = "other.pdf"
     write_chunks(suite.parent, chunks)
     told = cli("verify", suite, "--json").json

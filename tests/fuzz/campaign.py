@@ -18,7 +18,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.harness import Ended, FuzzInput, Harness, isolate, limit_memory, memory_used, threads_left
+from tests.fuzz.harness import (
+    Ended,
+    FuzzInput,
+    Harness,
+    isolate,
+    limit_memory,
+    memory_used,
+    threads_left,
+)
 from tests.fuzz.surfaces import generate
 from tests.fuzz.world import make_world
 
@@ -32,10 +40,15 @@ def fuzz(minutes: float, seed: int, most: int | None, save: bool) -> int:
     counts: Counter[str] = Counter()
     found: dict[str, str] = {}
     until, cores = time.monotonic() + minutes * 60, os.cpu_count() or 1 if minutes > 2 else 1
-    with tempfile.TemporaryDirectory(prefix="fuzz", dir=MEMORY if MEMORY.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="fuzz", dir=MEMORY if MEMORY.is_dir() else None
+    ) as folder:
         worlds = [make_world(Path(folder) / str(n)) for n in range(cores)]
         world = worlds[0]
-        plans = [_Plan(each, seed, range(n, most or sys.maxsize, cores), until) for n, each in enumerate(worlds)]
+        plans = [
+            _Plan(each, seed, range(n, most or sys.maxsize, cores), until)
+            for n, each in enumerate(worlds)
+        ]
         with ThreadPoolExecutor(cores) as pool:
             list(pool.map(lambda plan: _all_processes(plan, counts, found), plans))
         for name, wrong in found.items():
@@ -43,9 +56,19 @@ def fuzz(minutes: float, seed: int, most: int | None, save: bool) -> int:
             if save:
                 given = generate(seed, int(name.split(":")[1]), world)
                 SAVED.mkdir(exist_ok=True)
-                (SAVED / f"{_file_name(given, wrong)}.json").write_text(given.to_json(), encoding="utf-8")
-    surfaces = {name.removeprefix("surface "): n for name, n in sorted(counts.items()) if name.startswith("surface ")}
-    codes = {name.removeprefix("code "): n for name, n in sorted(counts.items()) if name.startswith("code ")}
+                (SAVED / f"{_file_name(given, wrong)}.json").write_text(
+                    given.to_json(), encoding="utf-8"
+                )
+    surfaces = {
+        name.removeprefix("surface "): n
+        for name, n in sorted(counts.items())
+        if name.startswith("surface ")
+    }
+    codes = {
+        name.removeprefix("code "): n
+        for name, n in sorted(counts.items())
+        if name.startswith("code ")
+    }
     print(json.dumps({"inputs": counts["inputs"], "seed": seed, "surfaces": surfaces, "codes": codes, "slowest": counts["slowest ms"] / 1000,
                       "threads": counts["threads"], "most memory in MB": counts["memory"] // 1000, "failed": counts["failed"], "different failures": len(found)}, indent=1))  # fmt: skip
     return len(found)
@@ -54,7 +77,9 @@ def fuzz(minutes: float, seed: int, most: int | None, save: bool) -> int:
 def replay() -> int:
     """How many of the saved inputs fail again."""
     failed = 0
-    with tempfile.TemporaryDirectory(prefix="fuzz", dir=MEMORY if MEMORY.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="fuzz", dir=MEMORY if MEMORY.is_dir() else None
+    ) as folder:
         world = make_world(Path(folder))
         isolate()
         harness = Harness(world)
@@ -125,7 +150,9 @@ def _work(writer: Any, plan: _Plan) -> None:
         writer.send((given.surface, ended, len(threads_left()), memory_used()))
 
 
-def _count(counts: Counter[str], found: dict[str, str], name: str, surface: str, ended: Ended) -> None:
+def _count(
+    counts: Counter[str], found: dict[str, str], name: str, surface: str, ended: Ended
+) -> None:
     counts["inputs"] += 1
     counts[f"surface {surface}"] += 1
     counts[f"code {ended.code}"] += 1
@@ -146,5 +173,7 @@ def _kind(wrong: str) -> str:
 
 
 def _file_name(given: FuzzInput, wrong: str) -> str:
-    words = re.findall(r"[a-z]+", f"{given.surface} {re.sub(r'please report.*', '', wrong)}".lower())
+    words = re.findall(
+        r"[a-z]+", f"{given.surface} {re.sub(r'please report.*', '', wrong)}".lower()
+    )
     return "_".join(words)[:60]

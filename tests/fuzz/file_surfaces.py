@@ -11,7 +11,18 @@ from typing import Any
 import yaml
 from tests.fuzz.harness import FuzzInput
 from tests.fuzz.mutate import change, dumps, garble, text_bytes
-from tests.fuzz.world import CHECK, MARKDOWN, PROFILE, QRELS, RANK_CSV, ROWS, RUN, SHAPES, parquet, toml
+from tests.fuzz.world import (
+    CHECK,
+    MARKDOWN,
+    PROFILE,
+    QRELS,
+    RANK_CSV,
+    ROWS,
+    RUN,
+    SHAPES,
+    parquet,
+    toml,
+)
 
 METRICS = (
     "ndcg@10",
@@ -70,14 +81,30 @@ def _csv(rng: Random, rows: list[dict[str, Any]], delimiter: str) -> str:
     writer.writerow(names)
     for row in rows:
         writer.writerow(
-            [item if isinstance(item, str) else dumps(rng, item) for item in (row.get(name, "") for name in names)]
+            [
+                item if isinstance(item, str) else dumps(rng, item)
+                for item in (row.get(name, "") for name in names)
+            ]
         )
     return file.getvalue()
 
 
 def readers(rng: Random, world: Path) -> FuzzInput:
     ending = rng.choice(
-        (".json", ".jsonl", ".csv", ".tsv", ".yaml", ".md", ".parquet", ".qrels", ".json", ".jsonl", ".csv", ".ndjson")
+        (
+            ".json",
+            ".jsonl",
+            ".csv",
+            ".tsv",
+            ".yaml",
+            ".md",
+            ".parquet",
+            ".qrels",
+            ".json",
+            ".jsonl",
+            ".csv",
+            ".ndjson",
+        )
     )
     if ending == ".md":
         data = garble(rng, MARKDOWN.encode())
@@ -88,7 +115,9 @@ def readers(rng: Random, world: Path) -> FuzzInput:
     files = {f"cases{ending}": data}
     if rng.random() < 0.1:
         files["cases2.jsonl"] = table_file(rng, [{"id": "q1", "expected": "x"}], ".jsonl")
-    return command_input(f"reader {ending}", ["cases", *files, *rng.choice((["--json"], []))], files)
+    return command_input(
+        f"reader {ending}", ["cases", *files, *rng.choice((["--json"], []))], files
+    )
 
 
 def beir(rng: Random, world: Path) -> FuzzInput:
@@ -98,7 +127,9 @@ def beir(rng: Random, world: Path) -> FuzzInput:
         "b/qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t0\n",
     }
     name = rng.choice(list(files))
-    return command_input("reader BEIR", ["cases", "b", "--json"], {**files, name: garble(rng, files[name])})
+    return command_input(
+        "reader BEIR", ["cases", "b", "--json"], {**files, name: garble(rng, files[name])}
+    )
 
 
 def score(rng: Random, world: Path) -> FuzzInput:
@@ -106,7 +137,9 @@ def score(rng: Random, world: Path) -> FuzzInput:
     files = {f"c{ending}": table_file(rng, ROWS, ending), "p.toml": toml(PROFILE).encode()}
     args = ["score", f"c{ending}", "--profile", "p.toml", "--no-charts", "--out", "out"]
     if rng.random() < 0.3:
-        files["answers.jsonl"] = table_file(rng, [{"id": row["id"], "answer": "At nine."} for row in ROWS], ".jsonl")
+        files["answers.jsonl"] = table_file(
+            rng, [{"id": row["id"], "answer": "At nine."} for row in ROWS], ".jsonl"
+        )
         args += ["--answers", "answers.jsonl"]
     return command_input("score", [*args, *rng.choice((["--json"], []))], files)
 
@@ -116,7 +149,9 @@ def profile(rng: Random, world: Path) -> FuzzInput:
     data = toml(made).encode("utf-8", "replace") if isinstance(made, dict) else b"x"
     files = {"c.jsonl": dumps(rng, ROWS[0]).encode(), "p.toml": often(rng, data, 0.2)}
     return command_input(
-        "profile", ["score", "c.jsonl", "--profile", "p.toml", "--no-charts", "--out", "out", "--json"], files
+        "profile",
+        ["score", "c.jsonl", "--profile", "p.toml", "--no-charts", "--out", "out", "--json"],
+        files,
     )
 
 
@@ -127,20 +162,32 @@ def rank(rng: Random, world: Path) -> FuzzInput:
         args = ["rank", "--run", "r.csv", "--metrics", metrics]
     else:
         labels: Any = rng.choice(({"q1": ["d1"], "q2": {"d3": 2}}, {"q1": {"d1": 1, "d2": 0}}))
-        ranked: Any = rng.choice(({"q1": ["d1", "d2", "d1"], "q2": ["d3"]}, {"q1": {"d1": 0.5, "d2": 0.25}}))
+        ranked: Any = rng.choice(
+            ({"q1": ["d1", "d2", "d1"], "q2": ["d3"]}, {"q1": {"d1": 0.5, "d2": 0.25}})
+        )
         files = {
             "q.json": dumps(rng, change(rng, labels)).encode("utf-8", "replace"),
             "r.json": dumps(rng, change(rng, ranked)).encode("utf-8", "replace"),
         }
         if rng.random() < 0.4:
             files = {"q.qrels": often(rng, QRELS.encode()), "r.run": garble(rng, RUN.encode())}
-        args = ["rank", "--qrels", next(iter(files)), "--run", list(files)[-1], "--metrics", metrics]
+        args = [
+            "rank",
+            "--qrels",
+            next(iter(files)),
+            "--run",
+            list(files)[-1],
+            "--metrics",
+            metrics,
+        ]
     unit = rng.choice(([], ["--unit", "chunk"], ["--unit", "page"]))
     return command_input("rank", [*args, *unit, *rng.choice((["--json"], []))], files)
 
 
 def calibrate(rng: Random, world: Path) -> FuzzInput:
-    rows = [{**ROWS[n % 2], "id": f"q{n}", "label": n % 3 % 2, "expected": "At nine."} for n in range(8)]
+    rows = [
+        {**ROWS[n % 2], "id": f"q{n}", "label": n % 3 % 2, "expected": "At nine."} for n in range(8)
+    ]
     ending = rng.choice((".jsonl", ".csv"))
     return command_input(
         "calibrate",
@@ -156,10 +203,14 @@ def diagnose(rng: Random, world: Path) -> FuzzInput:
         "ids.txt": often(rng, b"d1\nd2\nd9\n"),
     }
     return command_input(
-        "diagnose", ["diagnose", "--qrels", "q.qrels", "--run", "r.run", "--index-ids", "ids.txt", "--json"], files
+        "diagnose",
+        ["diagnose", "--qrels", "q.qrels", "--run", "r.run", "--index-ids", "ids.txt", "--json"],
+        files,
     )
 
 
 def check(rng: Random, world: Path) -> FuzzInput:
     stdin = often(rng, text_bytes(dumps(rng, change(rng, CHECK))), 0.3)
-    return command_input("check", ["check", "--json"] if rng.random() < 0.7 else ["check"], {}, stdin)
+    return command_input(
+        "check", ["check", "--json"] if rng.random() < 0.7 else ["check"], {}, stdin
+    )

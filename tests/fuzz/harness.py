@@ -24,7 +24,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-CODES = {0: ("PASS", "DONE"), 1: ("FAIL",), 2: ("INVALID",), 3: ("INCOMPLETE",), 130: ("INTERRUPTED",)}
+CODES = {
+    0: ("PASS", "DONE"),
+    1: ("FAIL",),
+    2: ("INVALID",),
+    3: ("INCOMPLETE",),
+    130: ("INTERRUPTED",),
+}
 HANG = 10.0  # seconds, without those in which other processes had the processor
 MOST_MEMORY = 600_000  # kB that one input may add
 MEMORY_LIMIT = 2_000_000_000  # bytes that all inputs of a process may allocate: what asks for more fails at that place
@@ -44,7 +50,10 @@ class FuzzInput:
 
     def to_json(self) -> str:
         packed = {name: _packed(data) for name, data in self.files.items()}
-        return json.dumps({**asdict(self), "files": packed, "stdin": _packed(self.stdin)}, indent=1) + "\n"
+        return (
+            json.dumps({**asdict(self), "files": packed, "stdin": _packed(self.stdin)}, indent=1)
+            + "\n"
+        )
 
     @staticmethod
     def from_json(text: str) -> FuzzInput:
@@ -98,7 +107,9 @@ class Harness:
         ended = Ended()
         try:
             with _time_limit():
-                run = {"command": self._command, "reply": self._reply, "request": self._request}[given.kind]
+                run = {"command": self._command, "reply": self._reply, "request": self._request}[
+                    given.kind
+                ]
                 run(given, ended)
         except Hang:
             ended.wrong = f"hang: more than {HANG:g} s"
@@ -138,7 +149,9 @@ class Harness:
             sys.argv, sys.stdin, sys.stdout, sys.stderr = kept
             out.flush()
             err.flush()
-            ended.out, ended.err = (each.buffer.getvalue().decode("utf-8", "surrogateescape") for each in (out, err))  # type: ignore[attr-defined]
+            ended.out, ended.err = (
+                each.buffer.getvalue().decode("utf-8", "surrogateescape") for each in (out, err)
+            )  # type: ignore[attr-defined]
         ended.wrong = self._wrong(given, ended)
 
     def _wrong(self, given: FuzzInput, ended: Ended) -> str:
@@ -163,7 +176,11 @@ class Harness:
     def _wrong_files(self, given: FuzzInput) -> str:
         for path in self.work.rglob("*"):
             name = path.relative_to(self.work).as_posix()
-            if not path.is_file() or name in given.files or (given.base and (self.world / name).exists()):
+            if (
+                not path.is_file()
+                or name in given.files
+                or (given.base and (self.world / name).exists())
+            ):
                 continue
             if path.name.startswith("."):
                 return f"a stray file: {name}"
@@ -171,7 +188,11 @@ class Harness:
                 try:
                     text = path.read_bytes().decode("utf-8")
                     for each in (
-                        text.split("\n") if path.suffix == ".jsonl" else [text] if path.suffix == ".json" else []
+                        text.split("\n")
+                        if path.suffix == ".jsonl"
+                        else [text]
+                        if path.suffix == ".json"
+                        else []
                     ):
                         _ = each.strip() and json.loads(each, parse_constant=_refuse)
                 except ValueError as error:
@@ -186,7 +207,9 @@ class Harness:
         result = self._replies[given.args[0]](given.stdin.decode("utf-8", "surrogatepass"))
         ended.out = repr(result)[:2000]
         found = _NOT_A_NUMBER.search(ended.out)
-        if found and not isinstance(result, str) and not _holds_nan(given):  # a message may say that there is NaN
+        if (
+            found and not isinstance(result, str) and not _holds_nan(given)
+        ):  # a message may say that there is NaN
             ended.wrong = f"{found[0]} in {ended.out[:300]}"
 
     def _request(self, given: FuzzInput, ended: Ended) -> None:
@@ -227,7 +250,13 @@ def _where(error: BaseException) -> str:
 
 def _holds_nan(given: FuzzInput) -> bool:
     """Whether the input itself has such words, which an output may repeat."""
-    data = b" ".join([*given.files.values(), given.stdin, *(arg.encode("utf-8", "replace") for arg in given.args)])
+    data = b" ".join(
+        [
+            *given.files.values(),
+            given.stdin,
+            *(arg.encode("utf-8", "replace") for arg in given.args),
+        ]
+    )
     return re.search(rb"nan|inf|e\+?\d{3}|\d{300}", data.lower()) is not None
 
 
@@ -262,7 +291,9 @@ def limit_memory() -> None:
     """At most `MEMORY_LIMIT` more than now."""
     with suppress(OSError, IndexError, ValueError):
         data_pages = int(Path("/proc/self/statm").read_text().split()[5])
-        resource.setrlimit(resource.RLIMIT_DATA, (data_pages * resource.getpagesize() + MEMORY_LIMIT,) * 2)
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (data_pages * resource.getpagesize() + MEMORY_LIMIT,) * 2
+        )
 
 
 def memory_used() -> int:
@@ -292,5 +323,7 @@ def isolate() -> None:
 
 def threads_left() -> list[str]:
     with suppress(RuntimeError):
-        return [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+        return [
+            thread.name for thread in threading.enumerate() if thread is not threading.main_thread()
+        ]
     return []

@@ -38,7 +38,22 @@ def number(rng: Random) -> Any:
     if choice == 1:
         return float(rng.choice(("nan", "inf", "-inf", "1e308", "5e-324", "-0.0")))
     return rng.choice(
-        (0, -1, 1, 2, 0.5, -0.5, 3.7, 2**31, 2**63, -(2**63) - 1, 1e16, 9999999999, rng.random(), rng.randrange(100))
+        (
+            0,
+            -1,
+            1,
+            2,
+            0.5,
+            -0.5,
+            3.7,
+            2**31,
+            2**63,
+            -(2**63) - 1,
+            1e16,
+            9999999999,
+            rng.random(),
+            rng.randrange(100),
+        )
     )
 
 
@@ -71,7 +86,9 @@ def paths(given: Any, at: tuple[Any, ...] = (), depth: int = 0) -> list[tuple[An
     """The places of everything in a value, itself first."""
     found = [at]
     if depth < 12 and isinstance(given, dict):
-        found += [path for key, item in given.items() for path in paths(item, (*at, key), depth + 1)]
+        found += [
+            path for key, item in given.items() for path in paths(item, (*at, key), depth + 1)
+        ]
     elif depth < 12 and isinstance(given, list):
         found += [path for n, item in enumerate(given) for path in paths(item, (*at, n), depth + 1)]
     return found

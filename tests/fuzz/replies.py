@@ -67,7 +67,9 @@ def _stored(response: Response) -> str:
 def _endpoint(body: str) -> Any:
     from answerkey.config.tables import ChatTable
 
-    endpoint = Endpoint(ChatTable(base_url="http://127.0.0.1:1/v1", model="m", price_in=1.0, price_out=2.0))
+    endpoint = Endpoint(
+        ChatTable(base_url="http://127.0.0.1:1/v1", model="m", price_in=1.0, price_out=2.0)
+    )
     try:
         return [endpoint._read(body, rung) for rung in ("schema", "prompt")]
     except (Failure, CallFailed) as error:
@@ -114,24 +116,33 @@ def _verdict(body: str) -> Any:
 
 
 def _assess(body: str) -> Any:
-    return assess_answer(question="List the times", answer=body, contexts=[body], retrieval_scores=[0.1], run_id="r")
+    return assess_answer(
+        question="List the times", answer=body, contexts=[body], retrieval_scores=[0.1], run_id="r"
+    )
 
 
 PARSERS: dict[str, Callable[[str], Any]] = {
     "verdict": _verdict,
     "one score": lambda body: read_verdict(Reply(body, truncated=True), {"score": (1.0, 10.0)}),
     "objects": find_objects,
-    "criteria": lambda body: criteria_question(REQUIREMENTS, PAIR, Frame("{instructions}")).read(Reply(body), "MARK"),
-    "prefer": lambda body: preference_question(Duel(PAIR[0], ANSWER, Response(body)), Frame("{instructions}")).read(
+    "criteria": lambda body: criteria_question(REQUIREMENTS, PAIR, Frame("{instructions}")).read(
         Reply(body), "MARK"
     ),
+    "prefer": lambda body: preference_question(
+        Duel(PAIR[0], ANSWER, Response(body)), Frame("{instructions}")
+    ).read(Reply(body), "MARK"),
     "endpoint": _endpoint,
     "statuses": _statuses,
     "embedder": _embedder,
     "command": _command,
     "http": _target({"url": "http://127.0.0.1:1/"}),
     "http paths": _target(
-        {"url": "http://127.0.0.1:1/", "answer": "$.answer", "passages": "$.sources[*].text", "route": "$.route"}
+        {
+            "url": "http://127.0.0.1:1/",
+            "answer": "$.answer",
+            "passages": "$.sources[*].text",
+            "route": "$.route",
+        }
     ),
     "openai": _target({"openai": "http://127.0.0.1:1/v1", "model": "m"}),
     "gradio": _target({"gradio": "http://127.0.0.1:1/"}),

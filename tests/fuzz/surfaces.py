@@ -102,7 +102,12 @@ def dry_run(rng: Random, world: Path) -> FuzzInput:
     if rng.random() < 0.3:
         suite |= a_table(rng, tables.SuiteTable, 2)
     data = often(rng, toml(suite).encode("utf-8", "replace"), 0.2)
-    return command_input("settings", ["run", "suite/suite.toml", "--dry-run"], {"suite/suite.toml": data}, base="suite")
+    return command_input(
+        "settings",
+        ["run", "suite/suite.toml", "--dry-run"],
+        {"suite/suite.toml": data},
+        base="suite",
+    )
 
 
 def a_run(rng: Random, world: Path) -> FuzzInput:
@@ -132,7 +137,13 @@ def a_run(rng: Random, world: Path) -> FuzzInput:
 
 
 def sweep(rng: Random, world: Path) -> FuzzInput:
-    table = {"documents": "docs", "alphas": [0.0], "ks": [1, 3], "pool": 5, **a_table(rng, tables.RetrievalTable, 2)}
+    table = {
+        "documents": "docs",
+        "alphas": [0.0],
+        "ks": [1, 3],
+        "pool": 5,
+        **a_table(rng, tables.RetrievalTable, 2),
+    }
     for name in ("qdrant_url", "reranker", "rewriter"):
         table.pop(name, None)
     suite = {"cases": ["cases.jsonl"], "retrieval": table}
@@ -142,9 +153,14 @@ def sweep(rng: Random, world: Path) -> FuzzInput:
     }
     if rng.random() < 0.5:
         name = rng.choice(("a.md", "b.txt", "c.pdf"))
-        files[f"suite/docs/{name}"] = garble(rng, b"# Opening\nIt opens at 9.\n\n%PDF-1.4\n1 0 obj\n<< >>\nendobj\n")
+        files[f"suite/docs/{name}"] = garble(
+            rng, b"# Opening\nIt opens at 9.\n\n%PDF-1.4\n1 0 obj\n<< >>\nendobj\n"
+        )
     command = rng.choice(
-        (["sweep", "suite/suite.toml", "--no-plots", "--json"], ["diagnose", "suite/suite.toml", "--json"])
+        (
+            ["sweep", "suite/suite.toml", "--no-plots", "--json"],
+            ["diagnose", "suite/suite.toml", "--json"],
+        )
     )
     return command_input("sweep", command, files, base="suite")
 
@@ -168,7 +184,11 @@ def damage(rng: Random, world: Path) -> FuzzInput:
     if name.endswith(".jsonl") and rng.random() < 0.7:
         lines = data.decode().splitlines()
         at = rng.randrange(len(lines))
-        lines[at] = dumps(rng, change(rng, json.loads(lines[at]))) if rng.random() < 0.8 else dumps(rng, value(rng))
+        lines[at] = (
+            dumps(rng, change(rng, json.loads(lines[at])))
+            if rng.random() < 0.8
+            else dumps(rng, value(rng))
+        )
         made = text_bytes("\n".join(lines) + "\n")
     elif name == "run.json" and rng.random() < 0.8:
         made = text_bytes(dumps(rng, change(rng, json.loads(data))))
@@ -184,7 +204,12 @@ def damage(rng: Random, world: Path) -> FuzzInput:
             ["report", good],
         )
     )  # fmt: skip
-    return command_input(f"damage {name}", args, {f"{good}/{name}": made, profile: toml(PROFILE).encode()}, base="runs")
+    return command_input(
+        f"damage {name}",
+        args,
+        {f"{good}/{name}": made, profile: toml(PROFILE).encode()},
+        base="runs",
+    )
 
 
 def viewer(rng: Random, world: Path) -> FuzzInput:
@@ -243,7 +268,9 @@ def viewer(rng: Random, world: Path) -> FuzzInput:
     files: dict[str, bytes] = {}
     if rng.random() < 0.4:
         files = damage(rng, world).files
-    return FuzzInput("request", "viewer", [method, argument(address), host, origin], files, body, "runs")
+    return FuzzInput(
+        "request", "viewer", [method, argument(address), host, origin], files, body, "runs"
+    )
 
 
 def reply(rng: Random, world: Path) -> FuzzInput:
@@ -321,9 +348,13 @@ def options(rng: Random, world: Path) -> FuzzInput:
     if rng.random() < 0.05:
         args.insert(rng.randrange(len(args)), rng.choice(TEXTS))
     files = {
-        path.relative_to(world).as_posix(): path.read_bytes() for path in (world / "suite").rglob("*") if path.is_file()
+        path.relative_to(world).as_posix(): path.read_bytes()
+        for path in (world / "suite").rglob("*")
+        if path.is_file()
     }
-    return command_input(f"options {' '.join(name)}", args, files, rng.choice((b"", b"{}")), base="runs")
+    return command_input(
+        f"options {' '.join(name)}", args, files, rng.choice((b"", b"{}")), base="runs"
+    )
 
 
 SURFACES: dict[Surface, int] = {

@@ -19,7 +19,13 @@ def _fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: it cuts off the network, and changes the folder and the cache."""
     command = [sys.executable, "-m", "tests.fuzz", "--no-save", *arguments]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env={**os.environ}
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ},
     )
 
 
@@ -35,4 +41,18 @@ def test_a_short_run_finds_nothing() -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     figures = json.loads(ended.stdout[ended.stdout.index("{") :])
     assert figures["inputs"] > 50
-    assert set(figures["codes"]) <= {"0", "1", "2", "3", "130", "200", "303", "307", "403", "404", "405", "421", "422"}
+    assert set(figures["codes"]) <= {
+        "0",
+        "1",
+        "2",
+        "3",
+        "130",
+        "200",
+        "303",
+        "307",
+        "403",
+        "404",
+        "405",
+        "421",
+        "422",
+    }

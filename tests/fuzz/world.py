@@ -94,7 +94,11 @@ def make_world(folder: Path) -> Path:
 def toml(value: Any) -> str:
     """A table as TOML, in one line per key; what TOML cannot hold is written as it comes, for the reader to refuse."""
     try:
-        return "".join(f"{json.dumps(str(key))} = {_inline(item)}\n" for key, item in value.items() if item is not None)
+        return "".join(
+            f"{json.dumps(str(key))} = {_inline(item)}\n"
+            for key, item in value.items()
+            if item is not None
+        )
     except RecursionError:
         return "a = " + "[" * 5000
 
@@ -102,7 +106,11 @@ def toml(value: Any) -> str:
 def _inline(value: Any) -> str:
     if isinstance(value, dict):
         return (
-            "{ " + ", ".join(f"{json.dumps(str(k))} = {_inline(v)}" for k, v in value.items() if v is not None) + " }"
+            "{ "
+            + ", ".join(
+                f"{json.dumps(str(k))} = {_inline(v)}" for k, v in value.items() if v is not None
+            )
+            + " }"
         )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_inline(item) for item in value if item is not None) + "]"
@@ -134,5 +142,11 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _is_deeper(value: Any, most: int) -> bool:
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    inner = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else []
+    )
     return most < 0 or any(_is_deeper(item, most - 1) for item in inner)

@@ -13,7 +13,15 @@ from answerkey.llm.chat import CallTotals, Reply, ReplyCache, Usage, in_threads
 from answerkey.llm.scripted import ScriptedChat
 
 KEY = digest("a question")
-REPLY = Reply("text é \u2028", reasoning="r", prompt_tokens=3, completion_tokens=None, model="m", cost=0.5, rung="tool")
+REPLY = Reply(
+    "text é \u2028",
+    reasoning="r",
+    prompt_tokens=3,
+    completion_tokens=None,
+    model="m",
+    cost=0.5,
+    rung="tool",
+)
 
 
 def test_a_reply_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -23,7 +31,8 @@ def test_a_reply_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", [b"", b"\0\1", b'{"text": 5}', b"{}", b"[]", b'{"text": "a"', b'{"text": "a", "cost": "1"}']
+    "written",
+    [b"", b"\0\1", b'{"text": 5}', b"{}", b"[]", b'{"text": "a"', b'{"text": "a", "cost": "1"}'],
 )
 def test_an_entry_that_is_no_reply_counts_as_absent(tmp_path: Path, written: bytes) -> None:
     cache = ReplyCache(tmp_path)
@@ -106,7 +115,9 @@ def test_the_scripted_chat_follows_its_script() -> None:
             chat.complete([])
     assert [len(messages) for messages in chat.asked] == [1, 0, 0, 0]
     assert (
-        ScriptedChat(lambda messages: messages[-1]["content"].upper()).complete([{"role": "user", "content": "a"}]).text
+        ScriptedChat(lambda messages: messages[-1]["content"].upper())
+        .complete([{"role": "user", "content": "a"}])
+        .text
         == "A"
     )
     with pytest.raises(ValueError, match="empty script"):

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 from tests.support.chats import HELLO, QUICK, ask_many, open_chat
-from tests.support.fake_endpoint import Drip, FakeEndpoint, Hang, Request, Reset, Said, completion, error, verdict
+from tests.support.fake_endpoint import (
+    Drip,
+    FakeEndpoint,
+    Hang,
+    Request,
+    Reset,
+    Said,
+    completion,
+    error,
+    verdict,
+)
 
 from answerkey.config.tables import ChatTable
 from answerkey.errors import EndpointError
@@ -51,12 +61,17 @@ def test_content_in_parts_is_joined() -> None:
 class TestLadder:
     @pytest.mark.parametrize("status", [400, 422, 500, 501])
     @pytest.mark.parametrize("works", ["json_schema", "json_object", "tool", "prompt"])
-    def test_the_best_form_that_works_is_found_and_remembered(self, works: str, status: int) -> None:
+    def test_the_best_form_that_works_is_found_and_remembered(
+        self, works: str, status: int
+    ) -> None:
         def answer(request: Request) -> Said:
             if request.rung != works:
                 return error(status, "response_format is not supported")
             if works == "tool":
-                return completion(None, tool_calls=[{"function": {"name": "verdict", "arguments": '{"score": 1}'}}])
+                return completion(
+                    None,
+                    tool_calls=[{"function": {"name": "verdict", "arguments": '{"score": 1}'}}],
+                )
             return completion('{"score": 1}')
 
         with FakeEndpoint(answer) as endpoint:
@@ -78,19 +93,26 @@ class TestLadder:
         schema = {"type": "object", "properties": {"why": {"type": "string"}}, "required": ["why"]}
         with FakeEndpoint(answer) as endpoint:
             chat = open_chat(endpoint, max_tokens=300)
-            assert [chat.complete(HELLO, schema).rung for _ in range(2)] == ["json_schema", "json_schema"]
+            assert [chat.complete(HELLO, schema).rung for _ in range(2)] == [
+                "json_schema",
+                "json_schema",
+            ]
         assert [r.rung for r in endpoint.requests] == ["json_schema"] * 3
         asked = endpoint.requests[0].body["response_format"]["json_schema"]["schema"]
         assert asked["properties"]["why"]["maxLength"] == 150
 
     def test_the_lower_rungs_tell_the_schema_in_the_prompt(self) -> None:
-        with FakeEndpoint(lambda r: completion("{}") if r.rung == "prompt" else error(400)) as endpoint:
+        with FakeEndpoint(
+            lambda r: completion("{}") if r.rung == "prompt" else error(400)
+        ) as endpoint:
             open_chat(endpoint).complete(HELLO, SCHEMA)
         assert json.dumps(SCHEMA) in endpoint.requests[-1].text
 
     def test_no_tool_call_is_no_reply(self) -> None:
         with FakeEndpoint(
-            lambda r: error(400) if "json" in r.rung else completion("" if r.rung == "tool" else "{}")
+            lambda r: (
+                error(400) if "json" in r.rung else completion("" if r.rung == "tool" else "{}")
+            )
         ) as endpoint:
             assert open_chat(endpoint).complete(HELLO, SCHEMA).rung == "prompt"
 
@@ -103,7 +125,9 @@ class TestLadder:
         assert len(endpoint.requests) == 1
 
     def test_a_rejection_after_the_rung_is_known_is_about_the_request(self) -> None:
-        with FakeEndpoint(lambda r: completion("{}") if r.n == 0 else error(400, "bad")) as endpoint:
+        with FakeEndpoint(
+            lambda r: completion("{}") if r.n == 0 else error(400, "bad")
+        ) as endpoint:
             chat = open_chat(endpoint)
             chat.complete(HELLO, SCHEMA)
             with pytest.raises(CallFailed, match="bad"):
@@ -114,7 +138,9 @@ class TestLadder:
         def answer(request: Request) -> Said:
             for name in ("max_tokens", "temperature"):
                 if name in request.body:
-                    return error(400, f"Unsupported parameter: '{name}' is not supported with this model.")
+                    return error(
+                        400, f"Unsupported parameter: '{name}' is not supported with this model."
+                    )
             return completion("hi")
 
         with FakeEndpoint(answer) as endpoint:
@@ -132,8 +158,18 @@ class TestFatal:
             (error(403, "forbidden"), "may not use"),
             (error(404, "no such model"), "model and base_url"),
             (error(402, "pay"), "no credit"),
-            (error(429, "You exceeded your current quota, please check your plan"), "quota is used up"),
-            (Said(429, '{"error": {"code": "insufficient_quota", "message": "x"}}', {"retry-after": "1"}), "quota"),
+            (
+                error(429, "You exceeded your current quota, please check your plan"),
+                "quota is used up",
+            ),
+            (
+                Said(
+                    429,
+                    '{"error": {"code": "insufficient_quota", "message": "x"}}',
+                    {"retry-after": "1"},
+                ),
+                "quota",
+            ),
             (Said(302, "", {"location": "https://elsewhere.example/v1"}), "elsewhere.example"),
         ],
     )
@@ -163,7 +199,9 @@ class TestBadWeather:
          Said(200, '{"error": {"message": "upstream"}}'), Said(200, b"\xff\xfe\x00"), Said(200, '{"choices": [{"message": null}]}')],
         ids=["reset", "503", "html", "empty", "list", "no choice", "error in 200", "binary", "no message"],
     )  # fmt: skip
-    def test_what_may_pass_is_tried_four_times_and_then_fails_this_call_only(self, mischief: Any) -> None:
+    def test_what_may_pass_is_tried_four_times_and_then_fails_this_call_only(
+        self, mischief: Any
+    ) -> None:
         with FakeEndpoint(lambda r: completion("hi") if "fine" in r.text else mischief) as endpoint:
             chat = open_chat(endpoint)
             with pytest.raises(CallFailed):
@@ -172,7 +210,10 @@ class TestBadWeather:
         assert len(endpoint.requests) == 5
 
     def test_the_raw_body_is_kept(self) -> None:
-        with FakeEndpoint(lambda r: Said(200, "<html>Sign in</html>")) as endpoint, pytest.raises(CallFailed) as caught:
+        with (
+            FakeEndpoint(lambda r: Said(200, "<html>Sign in</html>")) as endpoint,
+            pytest.raises(CallFailed) as caught,
+        ):
             open_chat(endpoint).complete(HELLO)
         assert caught.value.raw == "<html>Sign in</html>"
 
@@ -182,7 +223,10 @@ class TestBadWeather:
         ids=["hang", "drip headers", "drip body"],
     )
     def test_a_call_that_never_returns_ends_at_its_deadline(self, mischief: Any) -> None:
-        with FakeEndpoint(lambda r: mischief) as endpoint, pytest.raises(CallFailed, match="no full reply within"):
+        with (
+            FakeEndpoint(lambda r: mischief) as endpoint,
+            pytest.raises(CallFailed, match="no full reply within"),
+        ):
             open_chat(endpoint, timeout=0.2).complete(HELLO)
         assert len(endpoint.requests) == 2
 
@@ -191,12 +235,16 @@ class TestBadWeather:
             settings = endpoint.settings(concurrency=5)
         chat = Endpoint(read_chat(settings, ChatTable, "[judge]"), QUICK)
         with pytest.raises(
-            EndpointError, match=r"25 calls in a row failed, the last with: no connection to 127\.0\.0\.1"
+            EndpointError,
+            match=r"25 calls in a row failed, the last with: no connection to 127\.0\.0\.1",
         ):
             ask_many(chat, 500)
 
     def test_server_errors_without_end_are_no_storm(self) -> None:
-        with FakeEndpoint(lambda r: error(500)) as endpoint, pytest.raises(EndpointError, match="in a row"):
+        with (
+            FakeEndpoint(lambda r: error(500)) as endpoint,
+            pytest.raises(EndpointError, match="in a row"),
+        ):
             ask_many(open_chat(endpoint, concurrency=10), 1000, SCHEMA)
         assert len(endpoint.requests) <= (25 + 10) * 4
 
@@ -206,7 +254,9 @@ class TestSecrets:
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setenv("MY_KEY", "sk-very-secret-123")
-        with FakeEndpoint(lambda r: error(401, "Incorrect API key provided: sk-very-secret-123")) as endpoint:
+        with FakeEndpoint(
+            lambda r: error(401, "Incorrect API key provided: sk-very-secret-123")
+        ) as endpoint:
             chat = open_chat(endpoint, api_key_env="MY_KEY")
             with pytest.raises(EndpointError) as caught:
                 chat.complete(HELLO)
@@ -218,7 +268,9 @@ class TestSecrets:
         monkeypatch.setenv("MY_KEY", "sk-very-secret-123")
         with (
             FakeEndpoint(lambda r: completion("hi")) as other,
-            FakeEndpoint(lambda r: Said(307, "", {"location": f"{other.base_url}/chat/completions"})) as endpoint,
+            FakeEndpoint(
+                lambda r: Said(307, "", {"location": f"{other.base_url}/chat/completions"})
+            ) as endpoint,
             pytest.raises(EndpointError),
         ):
             open_chat(endpoint, api_key_env="MY_KEY").complete(HELLO)
@@ -234,5 +286,7 @@ def test_verdicts_come_back_in_order_whatever_their_time() -> None:
     with FakeEndpoint(answer) as endpoint:
         chat = open_chat(endpoint)
         numbers = [n / 40 for n in range(40)]
-        texts = in_threads(lambda n: chat.complete([{"role": "user", "content": str(n)}]).text, numbers, 10)
+        texts = in_threads(
+            lambda n: chat.complete([{"role": "user", "content": str(n)}]).text, numbers, 10
+        )
     assert [json.loads(text)["score"] for text in texts] == numbers

@@ -24,10 +24,17 @@ ANSWERKEY = [sys.executable, "-c", "from answerkey.cli.main import main; main()"
 class Suite:
     """A folder with a suite of recorded answers, and the command line on it."""
 
-    def __init__(self, folder: Path, judge: dict[str, Any], count: int, head: str = 'profile = "rubric"') -> None:
+    def __init__(
+        self, folder: Path, judge: dict[str, Any], count: int, head: str = 'profile = "rubric"'
+    ) -> None:
         self.folder = folder
         rows = [
-            {"id": f"c{n:02}", "question": f"What is {n} and 1?", "expected": str(n + 1), "answer": f"It is {n + 1}."}
+            {
+                "id": f"c{n:02}",
+                "question": f"What is {n} and 1?",
+                "expected": str(n + 1),
+                "answer": f"It is {n + 1}.",
+            }
             for n in range(count)
         ]
         (folder / "cases.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
@@ -37,7 +44,9 @@ class Suite:
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         command = [*ANSWERKEY, "run", "suite.toml", "--no-charts", *options]
-        return subprocess.Popen(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.Popen(
+            command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
 
     def run(self, *options: str) -> tuple[int, str]:
         process = self.start(*options)
@@ -50,14 +59,20 @@ class Suite:
         return {row["id"]: row for row in rows}
 
     def errors(self) -> set[str]:
-        return {name for name, row in self.results().items() if any(s["error"] for s in row["scores"].values())}
+        return {
+            name
+            for name, row in self.results().items()
+            if any(s["error"] for s in row["scores"].values())
+        }
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Iterator[Callable[..., tuple[Suite, FakeEndpoint]]]:
     opened: list[FakeEndpoint] = []
 
-    def make(answer: Callable[[Request], Any], count: int = 12, **judge: Any) -> tuple[Suite, FakeEndpoint]:
+    def make(
+        answer: Callable[[Request], Any], count: int = 12, **judge: Any
+    ) -> tuple[Suite, FakeEndpoint]:
         endpoint = FakeEndpoint(answer).__enter__()
         opened.append(endpoint)
         return Suite(tmp_path, endpoint.settings(**judge), count), endpoint
@@ -67,7 +82,9 @@ def suite(tmp_path: Path) -> Iterator[Callable[..., tuple[Suite, FakeEndpoint]]]
         endpoint.__exit__()
 
 
-def test_a_run_completes_and_a_second_one_asks_nothing(suite: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_completes_and_a_second_one_asks_nothing(
+    suite: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
     run, endpoint = suite(lambda r: grades(5, 5, 5, 3), api_key_env="MY_KEY")
     code, said = run.run()
@@ -86,10 +103,16 @@ def test_a_run_completes_and_a_second_one_asks_nothing(suite: Any, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [(error(401, "bad key"), "401"), (error(404, "no such model"), "404"), (error(429, "insufficient_quota"), "quota")],
+    [
+        (error(401, "bad key"), "401"),
+        (error(404, "no such model"), "404"),
+        (error(429, "insufficient_quota"), "quota"),
+    ],
     ids=["401", "404", "quota"],
 )
-def test_what_cannot_get_better_stops_the_run_which_can_be_resumed(suite: Any, said: Said, words: str) -> None:
+def test_what_cannot_get_better_stops_the_run_which_can_be_resumed(
+    suite: Any, said: Said, words: str
+) -> None:
     run, endpoint = suite(lambda r: said, count=100, concurrency=5)
     code, told = run.run()
     assert code == 3
@@ -109,7 +132,9 @@ def test_what_cannot_get_better_stops_the_run_which_can_be_resumed(suite: Any, s
     ids=["seconds", "date", "absent"],
 )
 def test_a_storm_of_refusals_passes(suite: Any, header: dict[str, str]) -> None:
-    run, endpoint = suite(lambda r: error(429, "slow down", **header) if r.n < 6 else grades(5, 5, 5, 3))
+    run, endpoint = suite(
+        lambda r: error(429, "slow down", **header) if r.n < 6 else grades(5, 5, 5, 3)
+    )
     code, told = run.run()
     assert code == 0, told
     assert "429" in told
@@ -149,8 +174,12 @@ def _replies(cache: Path) -> int:
         return 0
     with closing(sqlite3.connect(cache / "replies.sqlite")) as database:
         try:
-            table = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchone()
-            return database.execute(f"SELECT count(*) FROM {table[0]}").fetchone()[0] if table else 0
+            table = database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            ).fetchone()
+            return (
+                database.execute(f"SELECT count(*) FROM {table[0]}").fetchone()[0] if table else 0
+            )
         except sqlite3.OperationalError:  # being written right now
             return 0
 
@@ -170,7 +199,11 @@ def test_a_real_server_killed_in_the_middle(
     out, err = process.communicate(timeout=300)
     assert process.returncode == 3, out + err
     lost = run.errors()
-    kept = {name: row["scores"]["judge.relevance"] for name, row in run.results().items() if name not in lost}
+    kept = {
+        name: row["scores"]["judge.relevance"]
+        for name, row in run.results().items()
+        if name not in lost
+    }
     assert len(run.results()) == 12
     assert 4 <= len(kept) < 12
     assert all(
@@ -183,5 +216,8 @@ def test_a_real_server_killed_in_the_middle(
     assert code == 0, told
     scores = {name: row["scores"]["judge.relevance"] for name, row in run.results().items()}
     assert len(scores) == 12
-    assert all(score["value"] in {0, 0.25, 0.5, 0.75, 1} and not score["error"] for score in scores.values())
+    assert all(
+        score["value"] in {0, 0.25, 0.5, 0.75, 1} and not score["error"]
+        for score in scores.values()
+    )
     assert {name: scores[name] for name in kept} == kept

@@ -46,7 +46,9 @@ class TestRefusals:
         assert len(endpoint.requests) <= 20 + 10 + 11 * 5
 
     def test_the_wait_that_is_asked_for_is_kept_by_every_call(self) -> None:
-        with FakeEndpoint(lambda r: error(429, retry_after="1") if r.n == 0 else completion("hi")) as endpoint:
+        with FakeEndpoint(
+            lambda r: error(429, retry_after="1") if r.n == 0 else completion("hi")
+        ) as endpoint:
             ask_many(open_chat(endpoint, concurrency=1), 3)
         first, second = endpoint.requests[0].at, endpoint.requests[1].at
         assert second - first >= 1.0
@@ -102,7 +104,10 @@ class TestLimits:
         patience = RetryLimits(minute=0.4, between_notices=0)
         with caplog.at_level(logging.WARNING), FakeEndpoint(lambda r: completion("hi")) as endpoint:
             chat = endpoint.closing(
-                Endpoint(read_chat(endpoint.settings(requests_per_minute=4), ChatTable, "[judge]"), patience)
+                Endpoint(
+                    read_chat(endpoint.settings(requests_per_minute=4), ChatTable, "[judge]"),
+                    patience,
+                )
             )
             ask_many(chat, 10)
         at = [request.at for request in endpoint.requests]

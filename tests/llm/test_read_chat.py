@@ -20,7 +20,12 @@ def read_settings(given: Any) -> ChatTable:
 
 def test_defaults() -> None:
     settings = read_settings(HERE)
-    assert (settings.concurrency, settings.requests_per_minute, settings.timeout, settings.temperature) == (
+    assert (
+        settings.concurrency,
+        settings.requests_per_minute,
+        settings.timeout,
+        settings.temperature,
+    ) == (
         20,
         0,
         30,
@@ -30,7 +35,9 @@ def test_defaults() -> None:
     assert settings.base_url == "http://127.0.0.1:8080/v1"
 
 
-@pytest.mark.parametrize("written", ["http://x/v1/", "http://x/v1", "http://x/v1/chat/completions", " http://x/v1 "])
+@pytest.mark.parametrize(
+    "written", ["http://x/v1/", "http://x/v1", "http://x/v1/chat/completions", " http://x/v1 "]
+)
 def test_the_address_as_people_write_it(written: str) -> None:
     assert read_settings({"base_url": written, "model": "m"}).base_url == "http://x/v1"
 
@@ -39,7 +46,9 @@ def test_the_address_as_people_write_it(written: str) -> None:
 def test_presets(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GROQ_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.setenv(name, "key-of-" + name)
-    settings = read_settings({"preset": preset, **({"model": "m"} if preset in {"ollama", "vllm"} else {})})
+    settings = read_settings(
+        {"preset": preset, **({"model": "m"} if preset in {"ollama", "vllm"} else {})}
+    )
     assert settings.base_url.startswith("http")
     assert settings.model
 

@@ -22,7 +22,10 @@ TOWNS = ["Paris", "Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "S
 
 def pairs(count: int) -> list[Pair]:
     return [
-        (Case(f"c{n}", f"Which town is number {n}?", expected=(TOWNS[n % 10],)), Response(f"It is {TOWNS[n % 10]}."))
+        (
+            Case(f"c{n}", f"Which town is number {n}?", expected=(TOWNS[n % 10],)),
+            Response(f"It is {TOWNS[n % 10]}."),
+        )
         for n in range(count)
     ]
 
@@ -47,7 +50,9 @@ def test_the_rubric_in_one_call(llama: LlamaServer) -> None:
     (grades,) = judge.rubric(pairs(1))
     judge.close()
     steps = load_prompt("rubric").steps
-    assert {name: score.value in steps[name] for name, score in grades.items()} == dict.fromkeys(steps, True)
+    assert {name: score.value in steps[name] for name, score in grades.items()} == dict.fromkeys(
+        steps, True
+    )
 
 
 def test_a_plain_chat(llama: LlamaServer) -> None:
@@ -69,7 +74,9 @@ def test_criteria_of_suite_and_case_of_mixed_kinds(
         for n, answer in enumerate(answers)
     ]  # fmt: skip
     (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    judge = "".join(f"{key} = {json.dumps(value)}\n" for key, value in llama.settings(max_tokens=200).items())
+    judge = "".join(
+        f"{key} = {json.dumps(value)}\n" for key, value in llama.settings(max_tokens=200).items()
+    )
     (tmp_path / "suite.toml").write_text(
         'cases = ["cases.jsonl"]\nmetrics = ["criterion.short", "criterion.tone", "criteria"]\n'
         '[[criteria]]\nname = "short"\nask = "The answer is one sentence."\n'

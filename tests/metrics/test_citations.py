@@ -68,7 +68,10 @@ PASSAGES = (
 
 def support(answer: str) -> dict[str, float | None]:
     names = ("citation_support", "citation_precision", "citation_recall")
-    pair = (Case("c", "When does the museum open and what does it cost?"), Response(answer, PASSAGES))
+    pair = (
+        Case("c", "When does the museum open and what does it cost?"),
+        Response(answer, PASSAGES),
+    )
     return {name: scores[0].value for name, scores in citation_support([pair], names=names).items()}
 
 
@@ -83,9 +86,18 @@ def test_every_style_of_marker_is_read(marks: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        ("The museum opens at 9 am on weekdays [1]. A ticket costs 12 euros for adults [2].", (1, 1, 1)),
-        ("The museum opens at 9 am on weekdays [2]. A ticket costs 12 euros for adults [2].", (0.5, 0.5, 0.5)),
-        ("The museum opens at 9 am on weekdays [1]. A ticket costs 12 euros for adults.", (1, 1, 0.5)),
+        (
+            "The museum opens at 9 am on weekdays [1]. A ticket costs 12 euros for adults [2].",
+            (1, 1, 1),
+        ),
+        (
+            "The museum opens at 9 am on weekdays [2]. A ticket costs 12 euros for adults [2].",
+            (0.5, 0.5, 0.5),
+        ),
+        (
+            "The museum opens at 9 am on weekdays [1]. A ticket costs 12 euros for adults.",
+            (1, 1, 0.5),
+        ),
         ("The museum opens at 9 am on weekdays [1, 3].", (0.5, 0.5, 1)),
         ("The museum opens at 9 am on weekdays [9].", (0, 0, 0)),
     ],

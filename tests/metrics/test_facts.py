@@ -16,7 +16,10 @@ NAMES = (
 EXPECTED = "The museum opens at 9 am on weekdays. A ticket costs 12 euros."
 PASSAGES = ("The museum opens at 9 am on weekdays.", "The garden closes at 6 pm in winter.")
 ROWS = [
-    json.loads(line) for line in (Path(__file__).parent / "graded_facts.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line)
+    for line in (Path(__file__).parent / "graded_facts.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
 ]
 
 
@@ -29,7 +32,11 @@ def test_all_facts_and_nothing_else():
     values = {name: one.value for name, one in score(EXPECTED).items()}
     assert [values[name] for name in NAMES[:4]] == [1, 1, 1, 0]
     assert (values["context_fact_recall"], values["context_utilisation"]) == (0.5, 1)
-    assert (values["hallucination"], values["self_knowledge"], values["noise_sensitivity"]) == (0, 0.5, 0)
+    assert (values["hallucination"], values["self_knowledge"], values["noise_sensitivity"]) == (
+        0,
+        0.5,
+        0,
+    )
 
 
 def test_a_wrong_claim_from_the_passages_and_one_from_nowhere():
@@ -58,7 +65,13 @@ def test_an_answer_without_a_claim(answer):
 
 
 @pytest.mark.parametrize(
-    "text", ["这座桥建于1902年。", "पुल 1902 में बना था।", "بُني الجسر عام 1902.", "Die Brücke wurde 1902 gebaut."]
+    "text",
+    [
+        "这座桥建于1902年。",
+        "पुल 1902 में बना था।",
+        "بُني الجسر عام 1902.",
+        "Die Brücke wurde 1902 gebaut.",
+    ],
 )
 def test_other_languages_never_fail(text):
     found = score(text, text, (text,))
@@ -84,7 +97,10 @@ def test_another_figure_in_another_language_is_seen_by_words_only(expected, answ
 
 
 def test_completeness_follows_the_number_of_facts_that_are_right():
-    pairs = [(Case(row["id"], row["question"], expected=(row["expected"],)), Response(row["answer"])) for row in ROWS]
+    pairs = [
+        (Case(row["id"], row["question"], expected=(row["expected"],)), Response(row["answer"]))
+        for row in ROWS
+    ]
     found = make_plan(["fact_recall"], {}).score(pairs)
     values = [one["fact_recall"].value for one in found]
     assert spearmanr(values, [row["facts_right"] for row in ROWS]).statistic >= 0.85

@@ -23,7 +23,9 @@ def test_exact_match_after_normalisation():
 
 def test_keyword_recall():
     assert score(overlap.keyword_recall, "Paris is in France", "Paris, France") == 1
-    assert score(overlap.keyword_recall, "Paris", "Paris, the capital of France") == pytest.approx(1 / 5)
+    assert score(overlap.keyword_recall, "Paris", "Paris, the capital of France") == pytest.approx(
+        1 / 5
+    )
     assert score(overlap.keyword_recall, "anything", "...") == 0
     assert score(overlap.keyword_recall, "", "word") == 0
 
@@ -38,7 +40,10 @@ def test_token_f1_ignores_articles_and_punctuation():
 def test_rouge_l_equals_rouge_score(answer, expected):
     from rouge_score.rouge_scorer import RougeScorer
 
-    ascii_only = answer.replace("é", "e"), expected.replace("é", "e")  # the library knows no other letters
+    ascii_only = (
+        answer.replace("é", "e"),
+        expected.replace("é", "e"),
+    )  # the library knows no other letters
     reference = RougeScorer(["rougeL"]).score(ascii_only[1], ascii_only[0])["rougeL"].fmeasure
     assert score(overlap.rouge_l, *ascii_only) == pytest.approx(reference, abs=1e-12)
 
@@ -49,7 +54,10 @@ def test_chrf_of_many_equals_sacrebleu_one_by_one(pairs):
 
     reference = [CHRF().sentence_score(answer, [expected]).score for answer, expected in pairs]
     found = overlap.chrf(
-        [(Case("c", "q", expected=(expected,)), Response(answer=answer)) for answer, expected in pairs]
+        [
+            (Case("c", "q", expected=(expected,)), Response(answer=answer))
+            for answer, expected in pairs
+        ]
     )
     assert found == pytest.approx(reference, abs=1e-9)
 
@@ -73,14 +81,20 @@ def test_chrf_takes_the_best_of_several_expected_answers():
     ],
 )
 def test_equal_texts_in_other_characters_are_equal_in_every_metric(answer, expected):
-    for function in (overlap.exact_match, overlap.keyword_recall, overlap.token_f1, overlap.rouge_l):
+    for function in (
+        overlap.exact_match,
+        overlap.keyword_recall,
+        overlap.token_f1,
+        overlap.rouge_l,
+    ):
         assert score(function, answer, expected) == 1, function.__name__
     pair = (Case("c", "q", expected=(expected.casefold(),)), Response(answer=answer.casefold()))
     assert overlap.chrf([pair]) == [100.0]
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"), [("东京是日本的首都。", "日本的首都是东京。"), ("กรุงเทพเป็นเมืองหลวง", "เมืองหลวงเป็นกรุงเทพ")]
+    ("answer", "expected"),
+    [("东京是日本的首都。", "日本的首都是东京。"), ("กรุงเทพเป็นเมืองหลวง", "เมืองหลวงเป็นกรุงเทพ")],
 )
 def test_reordered_text_without_spaces_is_compared_by_pairs_of_characters(answer, expected):
     assert 0.5 < score(overlap.token_f1, answer, expected) < 1

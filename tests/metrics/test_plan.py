@@ -29,17 +29,34 @@ def test_a_batch_that_breaks_on_one_pair_breaks_only_that_pair(registered):
         return {name: [0.5] * len(pairs) for name in names}
 
     for row, name in zip(
-        make_plan(["lengths", "first", "second"], {}).score(PAIRS), ("good", "bad", "fine"), strict=True
+        make_plan(["lengths", "first", "second"], {}).score(PAIRS),
+        ("good", "bad", "fine"),
+        strict=True,
     ):
         if name == "bad":
             assert row["lengths"].error == "ZeroDivisionError: division by zero"
             assert row["first"].error == row["second"].error == "ValueError: cannot read this one"
         else:
-            assert (row["lengths"].value, row["first"].value, row["second"].value) == (1.0, 0.5, 0.5)
+            assert (row["lengths"].value, row["first"].value, row["second"].value) == (
+                1.0,
+                0.5,
+                0.5,
+            )
 
 
 @pytest.mark.parametrize(
-    "given", [float("nan"), float("inf"), "0.5", [1], 1e200, 10**400, Score(10**400), Score(-(10**5000)), Score("0.5x")]
+    "given",
+    [
+        float("nan"),
+        float("inf"),
+        "0.5",
+        [1],
+        1e200,
+        10**400,
+        Score(10**400),
+        Score(-(10**5000)),
+        Score("0.5x"),
+    ],
 )
 def test_what_is_no_number_is_broken(registered, given):
     @metric("odd", needs=("answer",), empty="0")

@@ -44,7 +44,9 @@ def test_the_first_of_a_range_has_the_unit_of_the_second():
     assert [figure.dimension for figure in figures("2 to 8 °C")] == ["temperature"] * 2
 
 
-@pytest.mark.parametrize("text", ["3 July 2020", "July 3rd, 2020", "2020-07-03", "03.07.2020", "3/7/2020", "7/3/2020"])
+@pytest.mark.parametrize(
+    "text", ["3 July 2020", "July 3rd, 2020", "2020-07-03", "03.07.2020", "3/7/2020", "7/3/2020"]
+)
 def test_a_date_is_read_in_several_notations(text):
     assert Date(2020, 7, 3) in dates(text)
 
@@ -71,5 +73,7 @@ def test_number_close_knows_units(expected, answer, value):
         ("12,145,231.87", "12.1 million", True), ("99,852.83", "99,853", True), ("99.99", "100", True),
     ],
 )  # fmt: skip
-def test_figures_of_one_precision_agree_only_where_they_are_the_same(wanted: str, given: str, agree: bool) -> None:
+def test_figures_of_one_precision_agree_only_where_they_are_the_same(
+    wanted: str, given: str, agree: bool
+) -> None:
     assert figures_agree(figures(wanted)[0], figures(given)[0]) is agree

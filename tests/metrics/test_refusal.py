@@ -10,7 +10,10 @@ from answerkey.types import AnswerCriteria, Case, Response
 
 
 def written(name):
-    return [json.loads(line) for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    ]
 
 
 ROWS = written("refusal_answers.jsonl")
@@ -67,7 +70,9 @@ def test_at_most_one_percent_of_ordinary_answers_are_called_refusals():
     answers = [
         row["answer"]
         for name, good in (("ragtruth_qa", 0), ("evouna", 1))
-        for row in map(json.loads, (DATA / name / "dev.jsonl").read_text(encoding="utf-8").splitlines())
+        for row in map(
+            json.loads, (DATA / name / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+        )
         if row["label"] == good
     ]
     sample = answers[:: max(1, len(answers) // 1000)]
@@ -75,7 +80,9 @@ def test_at_most_one_percent_of_ordinary_answers_are_called_refusals():
     assert sum(refusal(text) == "partial" for text in sample) <= 0.03 * len(sample)
 
 
-@pytest.mark.parametrize("text", ["", "?!", "Iron", "...", "“I don't know,” said the king to the crowd outside."])
+@pytest.mark.parametrize(
+    "text", ["", "?!", "Iron", "...", "“I don't know,” said the king to the crowd outside."]
+)
 def test_short_and_quoted_texts_are_no_refusal(text):
     assert refusal(text) == "none"
 
@@ -91,6 +98,8 @@ def test_short_and_quoted_texts_are_no_refusal(text):
         ("The salary is not mentioned in the documents. The director started in 2015.", ("The documents do not say.",), False, 1),
     ],
 )  # fmt: skip
-def test_abstention_is_right_when_the_bot_declines_exactly_when_it_should(answer, expected, out_of_scope, value):
+def test_abstention_is_right_when_the_bot_declines_exactly_when_it_should(
+    answer, expected, out_of_scope, value
+):
     case = Case("c", "q", expected=expected, criteria=AnswerCriteria(out_of_scope=out_of_scope))
     assert abstention(case, Response(answer=answer), words=WORDS).value == value

@@ -9,7 +9,9 @@ from answerkey.types import AnswerCriteria, Case, Response
 
 PROFILE = load_profile("route-aware")
 GIVEN = {"words": PROFILE.words, "routes": PROFILE.routes}
-EXECUTIVE = "**Performance Context:** RM 1.2M … **Benchmarking:** vs 6-month avg (+12%) … **Insights:** …"
+EXECUTIVE = (
+    "**Performance Context:** RM 1.2M … **Benchmarking:** vs 6-month avg (+12%) … **Insights:** …"
+)
 
 
 class FixedCosine:
@@ -20,7 +22,9 @@ class FixedCosine:
 
     def embed(self, texts):
         other = [self.cosine, (1 - self.cosine**2) ** 0.5]
-        return np.array([[1.0, 0.0] if n % 2 == 0 else other for n in range(len(texts))], dtype=np.float32)
+        return np.array(
+            [[1.0, 0.0] if n % 2 == 0 else other for n in range(len(texts))], dtype=np.float32
+        )
 
 
 def value(
@@ -47,7 +51,10 @@ def value(
     [
         ("RM 12", "cosine 0.20"),
         ("RM 12, the trend is up", "cosine 0.20, 0.30 with bonus for trend"),
-        ("RM 12 vs 10, growth " + "x" * 300, "cosine 0.20, 0.45 with bonus for benchmark and trend and length"),
+        (
+            "RM 12 vs 10, growth " + "x" * 300,
+            "cosine 0.20, 0.45 with bonus for benchmark and trend and length",
+        ),
     ],
 )
 def test_the_reason_names_only_the_bonuses_that_were_given(answer, told):
@@ -62,7 +69,9 @@ def test_executive_format_of_the_worked_example():
     assert value("executive_format", EXECUTIVE + " growth", "sales_kpi") == pytest.approx(1.0)
     assert value("executive_format", EXECUTIVE, "rag_docs") == 1.0
     assert value("executive_format", "There were 12 of them", "hr_kpi") == pytest.approx(0.20)
-    assert value("executive_format", "alarm 12", "hr_kpi") == pytest.approx(0.20)  # "rm" in a word is no currency
+    assert value("executive_format", "alarm 12", "hr_kpi") == pytest.approx(
+        0.20
+    )  # "rm" in a word is no currency
 
 
 @pytest.mark.parametrize(
@@ -86,21 +95,31 @@ def test_semantic_relevance_by_meaning(cosine, answer, route, expected):
 
 def test_uniform_gives_no_bonus():
     found = value(
-        "semantic_relevance", "average growth", "sales_kpi", embed=FixedCosine(0.4), settings={"bonus": False}
+        "semantic_relevance",
+        "average growth",
+        "sales_kpi",
+        embed=FixedCosine(0.4),
+        settings={"bonus": False},
     )
     assert found == pytest.approx(0.4, abs=1e-6)
 
 
 def test_asking_back_and_declining_count_where_they_are_wanted():
-    assert value("semantic_relevance", "Which month do you mean?", clarification_expected=True) == 0.9
+    assert (
+        value("semantic_relevance", "Which month do you mean?", clarification_expected=True) == 0.9
+    )
     assert value("semantic_relevance", "Sorry, that is not available.", out_of_scope=True) == 0.8
-    assert value("semantic_relevance", "Which month?") == 0.3  # not wanted here: no word of the question
+    assert (
+        value("semantic_relevance", "Which month?") == 0.3
+    )  # not wanted here: no word of the question
 
 
 def test_semantic_relevance_by_words_where_there_is_no_model():
     assert value("semantic_relevance", "Sales in May were high") == 1.0
     assert value("semantic_relevance", "Sales were high") == 0.5
-    assert value("semantic_relevance", "Sales were high", must_contain=("high",)) == pytest.approx(0.7)
+    assert value("semantic_relevance", "Sales were high", must_contain=("high",)) == pytest.approx(
+        0.7
+    )
     assert value("semantic_relevance", "nothing") == 0.3
     assert value("semantic_relevance", "x", question="What is it?") == 0.5
 
@@ -115,7 +134,11 @@ def test_semantic_relevance_by_words_where_there_is_no_model():
         ("red blue " + "x" * 60, {"must_contain": ("red", "blue")}, 0.9),
         ("green " + "x" * 60, {"must_contain_any": ("green", "grey")}, 0.75),
         ("a b c d e " + "x" * 60, {"acceptable_if_includes": ("a", "b", "c", "d", "e")}, 0.7),
-        ("a b red " + "x" * 201, {"must_contain": ("red",), "acceptable_if_includes": ("a", "b")}, 1.0),
+        (
+            "a b red " + "x" * 201,
+            {"must_contain": ("red",), "acceptable_if_includes": ("a", "b")},
+            1.0,
+        ),
     ],
 )
 def test_information_completeness(answer, criteria, expected):
@@ -160,7 +183,9 @@ def test_presentation_quality(answer, criteria, expected):
     assert value("presentation_quality", answer, **criteria) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("route", "expected"), [("docs", 1.0), ("rag", 0.7), ("other", 0.0), (None, 0.0)])
+@pytest.mark.parametrize(
+    ("route", "expected"), [("docs", 1.0), ("rag", 0.7), ("other", 0.0), (None, 0.0)]
+)
 def test_route_score(route, expected):
     case = Case("c", "q", expected_route="docs", acceptable_routes=("rag",))
     (scores,) = make_plan(["route_score"], {}).score([(case, Response(answer="x", route=route))])

@@ -25,7 +25,9 @@ CONTEXTS = [
     "Unused annual leave may be carried over until the end of March.",
     "The canteen serves lunch between noon and two.",
 ]
-ANSWER = "A new employee gets 14 days of annual leave. The rocket was launched into orbit yesterday!"
+ANSWER = (
+    "A new employee gets 14 days of annual leave. The rocket was launched into orbit yesterday!"
+)
 EXPECTED = "14 days of annual leave."
 
 
@@ -49,7 +51,9 @@ def plain(question: str, answer: str, reference: str, contexts: Sequence[str]) -
     }
 
 
-def pair(answer: str | None, expected: Sequence[str] = (EXPECTED,), contexts: Sequence[str] = CONTEXTS):
+def pair(
+    answer: str | None, expected: Sequence[str] = (EXPECTED,), contexts: Sequence[str] = CONTEXTS
+):
     response = Response(answer=answer, passages=tuple(Passage(text) for text in contexts))
     return Case("c", QUESTION, expected=tuple(expected)), response
 
@@ -63,7 +67,9 @@ def test_evaluate_all_is_the_formulas_of_the_plain_script() -> None:
 
 def test_thresholds_are_those_of_contexts_and_of_sentences() -> None:
     strict = answerkey.evaluate_all(QUESTION, ANSWER, EXPECTED, CONTEXTS, thresholds=(0.99, 0.99))
-    loose = answerkey.evaluate_all(QUESTION, ANSWER, EXPECTED, CONTEXTS, "all-MiniLM-L6-v2", (-1.0, -1.0))
+    loose = answerkey.evaluate_all(
+        QUESTION, ANSWER, EXPECTED, CONTEXTS, "all-MiniLM-L6-v2", (-1.0, -1.0)
+    )
     assert (strict["context_sufficiency"], strict["answer_hallucination"]) == (0.0, 1.0)
     assert (loose["context_sufficiency"], loose["answer_hallucination"]) == (1.0, 0.0)
 
@@ -71,17 +77,49 @@ def test_thresholds_are_those_of_contexts_and_of_sentences() -> None:
 @pytest.mark.parametrize(
     ("answer", "reference", "contexts", "expected"),
     [
-        ("", EXPECTED, CONTEXTS, {"answer_relevance": 0, "answer_correctness": 0, "answer_hallucination": 0}),
-        ("  \n", EXPECTED, [], {"answer_correctness": 0, "answer_hallucination": 0, "context_relevance": 0}),
-        (None, None, None, {"answer_relevance": 0, "answer_correctness": None, "answer_hallucination": 0}),
-        (ANSWER, EXPECTED, [], {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1}),
-        (ANSWER, EXPECTED, None, {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1}),
-        (ANSWER, EXPECTED, [""], {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1}),
+        (
+            "",
+            EXPECTED,
+            CONTEXTS,
+            {"answer_relevance": 0, "answer_correctness": 0, "answer_hallucination": 0},
+        ),
+        (
+            "  \n",
+            EXPECTED,
+            [],
+            {"answer_correctness": 0, "answer_hallucination": 0, "context_relevance": 0},
+        ),
+        (
+            None,
+            None,
+            None,
+            {"answer_relevance": 0, "answer_correctness": None, "answer_hallucination": 0},
+        ),
+        (
+            ANSWER,
+            EXPECTED,
+            [],
+            {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1},
+        ),
+        (
+            ANSWER,
+            EXPECTED,
+            None,
+            {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1},
+        ),
+        (
+            ANSWER,
+            EXPECTED,
+            [""],
+            {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1},
+        ),
         (ANSWER, EXPECTED, [None], {"context_relevance": 0, "answer_hallucination": 1}),
         ("...!?", "", CONTEXTS, {"answer_correctness": None, "answer_hallucination": 0}),
     ],
 )
-def test_empty_input(answer: str | None, reference: str | None, contexts: list[str] | None, expected: dict) -> None:
+def test_empty_input(
+    answer: str | None, reference: str | None, contexts: list[str] | None, expected: dict
+) -> None:
     found = answerkey.evaluate_all(QUESTION, answer, reference, contexts)
     assert {name: found[name] for name in expected} == expected
     assert all(value is None or 0 <= value <= 1 for value in found.values())
@@ -90,7 +128,9 @@ def test_empty_input(answer: str | None, reference: str | None, contexts: list[s
 def test_without_an_expected_answer_the_question_is_the_measure() -> None:
     found = answerkey.evaluate_all(QUESTION, ANSWER, None, CONTEXTS)
     assert found["answer_correctness"] is None
-    assert found["answer_relevance"] == pytest.approx(plain(QUESTION, ANSWER, "", CONTEXTS)["answer_relevance"])
+    assert found["answer_relevance"] == pytest.approx(
+        plain(QUESTION, ANSWER, "", CONTEXTS)["answer_relevance"]
+    )
 
 
 def test_the_best_of_several_expected_answers_counts() -> None:
@@ -111,16 +151,26 @@ def test_a_plan_gives_the_same_from_one_batch_and_the_readings() -> None:
             return load_embedder().embed(texts)
 
     embed = Counting()
-    pairs = [pair(ANSWER), pair(EXPECTED), pair(None), pair("Bananas are yellow.", contexts=["Bananas!"])]
+    pairs = [
+        pair(ANSWER),
+        pair(EXPECTED),
+        pair(None),
+        pair("Bananas are yellow.", contexts=["Bananas!"]),
+    ]
     table = make_plan(FIVE, {"embed": embed}).score(pairs)
     assert len(embed.calls) == 1
     for name, value in answerkey.evaluate_all(QUESTION, ANSWER, EXPECTED, CONTEXTS).items():
         assert table[0][name].value == pytest.approx(value, abs=1e-6)
     assert "significant unsupported claims" in table[0]["answer_hallucination"].reason
-    assert table[0]["answer_hallucination"].details["unsupported"] == ["The rocket was launched into orbit yesterday"]
+    assert table[0]["answer_hallucination"].details["unsupported"] == [
+        "The rocket was launched into orbit yesterday"
+    ]
     assert table[1]["answer_correctness"].value == pytest.approx(1)
     assert [table[2][name].applies for name in FIVE] == [True, True, False, False, False]
-    for name, reading in (("context_relevance", "off-topic"), ("answer_correctness", "likely factual issues")):
+    for name, reading in (
+        ("context_relevance", "off-topic"),
+        ("answer_correctness", "likely factual issues"),
+    ):
         assert reading in table[3][name].reason
 
 
@@ -131,7 +181,9 @@ def test_a_cosine_below_zero_is_shown_as_zero_and_said() -> None:
         def embed(self, texts: Sequence[str]) -> np.ndarray:
             return np.array([[1, 0] if text == ANSWER else [-1, 0] for text in texts], np.float32)
 
-    score = embedding_metrics([pair(ANSWER)], names=["answer_correctness"], embed=Opposite())["answer_correctness"][0]
+    score = embedding_metrics([pair(ANSWER)], names=["answer_correctness"], embed=Opposite())[
+        "answer_correctness"
+    ][0]
     assert score.value == 0
     assert "the cosine is -1.000, shown as 0" in score.reason
     assert score.details["cosine"] == -1
@@ -149,7 +201,12 @@ def test_settings_move_the_readings_and_the_marks() -> None:
 
 def test_the_command_scores_and_stores_all_five(tmp_path: Path) -> None:
     rows = [
-        {"question": QUESTION, "reference_answer": EXPECTED, "answer": ANSWER, "contexts": CONTEXTS},
+        {
+            "question": QUESTION,
+            "reference_answer": EXPECTED,
+            "answer": ANSWER,
+            "contexts": CONTEXTS,
+        },
         {"question": QUESTION, "reference_answer": EXPECTED, "answer": "", "contexts": CONTEXTS},
         {"question": QUESTION, "reference_answer": EXPECTED, "answer": ANSWER, "contexts": []},
         {"question": QUESTION, "reference_answer": EXPECTED, "answer": ANSWER, "contexts": [""]},
@@ -157,13 +214,22 @@ def test_the_command_scores_and_stores_all_five(tmp_path: Path) -> None:
     ]
     file = tmp_path / "data.json"
     file.write_text(json.dumps(rows))
-    options = ["--metrics", ",".join(FIVE), "--model", "all-MiniLM-L6-v2", "--out", str(tmp_path / "out")]
+    options = [
+        "--metrics",
+        ",".join(FIVE),
+        "--model",
+        "all-MiniLM-L6-v2",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     done = CliRunner().invoke(score, [str(file), *options, "--no-charts", "--json"])
     assert done.exit_code == 0, done.output
     (stored,) = (tmp_path / "out").glob("*/results.jsonl")
     lines = [json.loads(line) for line in stored.read_text(encoding="utf-8").splitlines()]
     for row, line in zip(rows, lines, strict=True):
-        expected = answerkey.evaluate_all(row["question"], row["answer"], row["reference_answer"], row["contexts"])
+        expected = answerkey.evaluate_all(
+            row["question"], row["answer"], row["reference_answer"], row["contexts"]
+        )
         found = {name: line["scores"][name]["value"] for name in FIVE}
         assert found == pytest.approx(expected, abs=1e-6)
         assert all(line["scores"][name]["error"] is None for name in FIVE)
@@ -185,6 +251,8 @@ class Noisy:
 
 def test_what_else_is_in_the_batch_changes_no_score_and_decides_no_threshold() -> None:
     asked = [pair(ANSWER, contexts=CONTEXTS[:1])]
-    low, high = (embedding_metrics(asked, names=FIVE, embed=Noisy(noise)) for noise in (-6e-8, 6e-8))
+    low, high = (
+        embedding_metrics(asked, names=FIVE, embed=Noisy(noise)) for noise in (-6e-8, 6e-8)
+    )
     assert low == high
     assert low["context_sufficiency"][0].value == 1.0

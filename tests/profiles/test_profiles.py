@@ -13,7 +13,9 @@ CASE = Case("c", "What were sales?")
 
 
 def verdict(profile, values, route=None, route_score=None):
-    scores = {name: value if isinstance(value, Score) else Score(value) for name, value in values.items()}
+    scores = {
+        name: value if isinstance(value, Score) else Score(value) for name, value in values.items()
+    }
     scores["route_score"] = Score(route_score)
     return decide(load_profile(profile), CASE, Response(answer="x", route=route), scores)
 
@@ -65,7 +67,12 @@ def test_marks_of_route_aware(quality, route, route_score, status):
     assert found.passed == (status != "FAILED")
 
 
-RUBRIC = {"rubric.accuracy": 4.2, "rubric.completeness": 3.8, "rubric.citation_quality": 4.5, "rubric.coherence": 2.9}
+RUBRIC = {
+    "rubric.accuracy": 4.2,
+    "rubric.completeness": 3.8,
+    "rubric.citation_quality": 4.5,
+    "rubric.coherence": 2.9,
+}
 
 
 def test_rubric_divides_each_criterion_by_its_own_maximum():
@@ -89,7 +96,10 @@ def test_citations_can_be_switched_off_and_the_rest_renormalised():
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("rubric.citation", 'did you mean "rubric.citation_quality"'), ("foo", "its criteria are rubric.accuracy")],
+    [
+        ("rubric.citation", 'did you mean "rubric.citation_quality"'),
+        ("foo", "its criteria are rubric.accuracy"),
+    ],
 )
 def test_a_criterion_that_is_not_there_cannot_be_left_out(name, told):
     with pytest.raises(SettingsError, match=told):
@@ -113,7 +123,9 @@ def test_a_ranking_passes_by_its_ndcg(relevant: str, ranking: str, passed: bool)
 
 def test_zero_not_applicable_and_broken_are_three_things():
     zero = verdict("rubric", {**RUBRIC, "rubric.citation_quality": 0.0})
-    left_out = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")})
+    left_out = verdict(
+        "rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")}
+    )
     broke = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.failed("no reply")})
     assert zero.score == pytest.approx(83.4667 - 9, abs=1e-3)
     assert left_out.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
@@ -139,11 +151,16 @@ def test_the_readings_of_rag_cosine_are_shortfalls():
         "off-topic retrieval",
         "significant unsupported claims",
     ]
-    assert found.quality == pytest.approx((0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5)  # lower is better is turned round
+    assert found.quality == pytest.approx(
+        (0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5
+    )  # lower is better is turned round
 
 
 def test_a_required_floor_fails_the_case_whatever_the_rest():
-    profile = {"criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}], "pass": 0.5}
+    profile = {
+        "criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}],
+        "pass": 0.5,
+    }
     assert verdict(profile, {"a": 0.4, "b": 1.0}).status == "FAILED"
     assert verdict(profile, {"a": 0.5, "b": 1.0}).status == "PASSED"
 
@@ -157,12 +174,19 @@ def test_an_overlay_of_one_key_in_a_route_group_changes_that_key_and_nothing_els
     assert own.routes == base.routes
     kpi, plain = own.rules_for("sales_kpi"), base.rules_for("sales_kpi")
     assert (kpi.criteria, kpi.pass_mark) == (plain.criteria, 0.60)
-    assert [(band.name, band.at) for band in kpi.bands] == [("excellent", 0.75), ("acceptable", 0.60), ("failed", 0.0)]
+    assert [(band.name, band.at) for band in kpi.bands] == [
+        ("excellent", 0.75),
+        ("acceptable", 0.60),
+        ("failed", 0.0),
+    ]
 
 
 def test_an_overlay_of_one_weight_keeps_the_other_criteria():
     own = load_profile(
-        {"base": "uniform", "on": {"kpi": {"criteria": [{"metric": "factual_accuracy", "weight": 0.9}]}}}
+        {
+            "base": "uniform",
+            "on": {"kpi": {"criteria": [{"metric": "factual_accuracy", "weight": 0.9}]}},
+        }
     )
     weights = {c.metric: c.weight for c in own.rules_for("hr_kpi").criteria}
     assert weights == dict(zip(DIMENSIONS, (0.25, 0.30, 0.9, 0.15), strict=False))
@@ -181,12 +205,18 @@ def test_an_overlay_of_one_weight_keeps_the_other_criteria():
         {"criteria": [{"metric": "a"}], "bands": [{"name": "top", "at": 0.9, "status": "PERFECT", "needs_route": True}]},
     ],
 )  # fmt: skip
-@given(value=st.floats(0, 1), route_score=st.sampled_from([None, 0.0, 0.7, 1.0]), mark=st.sampled_from([None, 0.5]))
+@given(
+    value=st.floats(0, 1),
+    route_score=st.sampled_from([None, 0.0, 0.7, 1.0]),
+    mark=st.sampled_from([None, 0.5]),
+)
 def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
     profile = load_profile(overlay)
     for route in ("sales_kpi", "docs"):
         rules = profile.rules_for(route)
-        scores = {c.metric: Score(value * c.maximum) for c in rules.criteria} | {"route_score": Score(route_score)}
+        scores = {c.metric: Score(value * c.maximum) for c in rules.criteria} | {
+            "route_score": Score(route_score)
+        }
         case = Case("c", "?", min_score=mark and mark * profile.scale)
         found = decide(profile, case, Response(answer="x", route=route), scores)
         band = next(band for band in rules.bands if band.name == found.band)
@@ -194,7 +224,9 @@ def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
         assert found.passed == (found.status != "FAILED")
         if found.passed:
             assert found.quality >= rules.pass_mark - 1e-9
-        elif not mark and not any(band.needs_route for band in rules.bands if band.at == rules.pass_mark):
+        elif not mark and not any(
+            band.needs_route for band in rules.bands if band.at == rules.pass_mark
+        ):
             assert found.quality < rules.pass_mark
 
 
@@ -236,14 +268,20 @@ def test_content_changes_the_digest_and_the_name_of_a_builtin_does_not_lie():
     ("table", "told"),
     [
         ({}, "no criteria"),
-        ({"criteria": [{"metric": "a", "weight": -1}]}, "weight = -1: expected a number of 0 or more"),
+        (
+            {"criteria": [{"metric": "a", "weight": -1}]},
+            "weight = -1: expected a number of 0 or more",
+        ),
         ({"criteria": [{"metric": "a", "weight": 0}]}, "add up to 0"),
         ({"criteria": [{"metric": "a", "wieght": 1}]}, 'did you mean "weight"'),
         ({"criteria": [{"weight": 1}]}, "criterion needs metric"),
         ({"criteria": [{"metric": "a"}], "bnads": []}, 'did you mean "bands"'),
         ({"criteria": [{"metric": "a"}], "words": {"declinez": []}}, 'did you mean "declines"'),
         ({"criteria": [{"metric": "a", "weight": float("nan")}]}, "weight = nan"),
-        ({"criteria": [{"metric": "a", "better": "up"}]}, "better = .up.: expected higher or lower"),
+        (
+            {"criteria": [{"metric": "a", "better": "up"}]},
+            "better = .up.: expected higher or lower",
+        ),
         ({"criteria": [{"metric": "a"}], "on": {"kpi": {}}}, "has no routes"),
         ("route-awre", 'did you mean "route-aware"'),
         ("missing.toml", "cannot be read"),
@@ -265,7 +303,10 @@ def test_profiles_are_listed_and_shown_as_toml(cli, write):
     [
         ({"bands": 5}, "bands = 5: expected a list of tables"),
         ({"bands": []}, "at least one band"),
-        ({"bands": [{"name": "a", "at": "x", "status": "PASSED"}]}, 'band a at = "x": expected a number'),
+        (
+            {"bands": [{"name": "a", "at": "x", "status": "PASSED"}]},
+            'band a at = "x": expected a number',
+        ),
         ({"routes": 5}, "routes = 5: expected a table of lists of strings"),
         ({"on": 5}, "on = 5: expected a table of tables"),
         (

@@ -25,7 +25,10 @@ BAD: dict[str, dict[str, Any]] = {
     "citations_valid": {"answer": "You have 30 days."},
     "no_fallback": {"answer": "Unable to generate a response at this time."},
     "retrieval_scores": {"retrieval_scores": [0.12, 0.08]},
-    "list_structure": {"question": "List the ways to return goods", "answer": "By post or in a store [1]."},
+    "list_structure": {
+        "question": "List the ways to return goods",
+        "answer": "By post or in a store [1].",
+    },
 }
 
 
@@ -34,7 +37,9 @@ def test_a_good_answer_passes_every_check() -> None:
     assert result.passed
     assert result.findings == ()
     assert result.run_id == "r-1"
-    listed = assess_answer("List the ways to return goods", "- by post [1]\n- in a store [2]", GOOD["contexts"], [0.5])
+    listed = assess_answer(
+        "List the ways to return goods", "- by post [1]\n- in a store [2]", GOOD["contexts"], [0.5]
+    )
     assert set(listed.checks) == set(CHECKS)
     assert all(passed is True for passed in listed.checks.values())
 
@@ -83,7 +88,14 @@ def test_which_questions_ask_for_a_list(question: str, is_list: bool) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["- one [1]\n- two", "1. one [1]\n2. two", "• one [1]", "| a | b [1] |", "(1) one [1] (2) two", "<li>one [1]"],
+    [
+        "- one [1]\n- two",
+        "1. one [1]\n2. two",
+        "• one [1]",
+        "| a | b [1] |",
+        "(1) one [1] (2) two",
+        "<li>one [1]",
+    ],
 )
 def test_what_counts_as_structure(answer: str) -> None:
     assert assess_answer("List the ways", answer, GOOD["contexts"]).checks["list_structure"] is True
@@ -98,7 +110,10 @@ def test_scores_come_from_the_passages_where_none_are_given() -> None:
 
 
 def test_unknown_scores_are_not_low_scores_and_nan_is_told() -> None:
-    assert assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"]).checks["retrieval_scores"] is None
+    assert (
+        assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"]).checks["retrieval_scores"]
+        is None
+    )
     result = assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], [math.nan])
     assert "not a number" in result.findings[0].message
 
@@ -107,7 +122,12 @@ def test_what_a_live_bot_may_leave_out_is_no_error() -> None:
     fired = [finding.check for finding in assess_answer("How long?", None, None, None).findings]
     assert fired == ["not_empty", "contexts_exist"]
     assert assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], [None, 0.7]).passed
-    assert assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], []).checks["retrieval_scores"] is None
+    assert (
+        assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], []).checks[
+            "retrieval_scores"
+        ]
+        is None
+    )
 
 
 def test_limits_are_settings() -> None:
@@ -125,13 +145,23 @@ def test_any_text_is_assessed(question: str, answer: str, contexts: list[str]) -
 
 def test_hostile_text_takes_linear_time() -> None:
     # A pattern that backtracks would never come back from these.
-    for text in ("[" * 20_000, "[1" * 20_000, "what are " * 5_000, "- " * 20_000, "1. " * 20_000, "name a " * 5_000):
+    for text in (
+        "[" * 20_000,
+        "[1" * 20_000,
+        "what are " * 5_000,
+        "- " * 20_000,
+        "1. " * 20_000,
+        "name a " * 5_000,
+    ):
         assert assess_answer(text, text, [text]).findings
 
 
 def test_a_refusal_needs_no_citation_and_no_list() -> None:
     found = assess_answer(
-        "What are the steps to apply?", "Das geht aus den Dokumenten nicht hervor.", ["Opening hours."], [0.9]
+        "What are the steps to apply?",
+        "Das geht aus den Dokumenten nicht hervor.",
+        ["Opening hours."],
+        [0.9],
     )
     assert found.checks["citations_valid"] is None
     assert found.passed

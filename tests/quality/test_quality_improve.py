@@ -21,7 +21,10 @@ def test_without_a_model_the_answer_is_unchanged_with_its_findings() -> None:
     assert result.answer == BAD
     assert not result.changed
     assert result.rewrites == 0
-    assert {finding.check for finding in result.assessment.findings} == {"citations_valid", "list_structure"}
+    assert {finding.check for finding in result.assessment.findings} == {
+        "citations_valid",
+        "list_structure",
+    }
     assert result.assessment.run_id == "r1"
 
 
@@ -39,12 +42,20 @@ def test_the_model_is_told_the_findings_and_the_numbered_contexts() -> None:
     chat = ScriptedChat([GOOD])
     improve_answer(QUESTION, BAD, CONTEXTS, model=chat)
     asked = chat.asked[0][-1]["content"]
-    for told in ("cites no context", "asks for a list", "[1] Goods may be sent", "[2] Goods may be brought", BAD):
+    for told in (
+        "cites no context",
+        "asks for a list",
+        "[1] Goods may be sent",
+        "[2] Goods may be brought",
+        BAD,
+    ):
         assert told in asked
 
 
 def test_the_best_is_kept_when_later_rewrites_are_worse() -> None:
-    result = improve_answer(QUESTION, BAD, CONTEXTS, model=ScriptedChat([HALF, "", BAD]), attempts=3)
+    result = improve_answer(
+        QUESTION, BAD, CONTEXTS, model=ScriptedChat([HALF, "", BAD]), attempts=3
+    )
     assert result.answer == HALF
     assert result.rewrites == 3
     assert [finding.check for finding in result.assessment.findings] == ["citations_valid"]
@@ -59,7 +70,9 @@ def test_a_worse_rewrite_never_replaces_the_answer() -> None:
 @pytest.mark.parametrize("attempts", [1, 2, 3])
 def test_at_most_so_many_rewrites(attempts: int) -> None:
     chat = ScriptedChat([BAD])
-    assert improve_answer(QUESTION, BAD, CONTEXTS, model=chat, attempts=attempts).rewrites == attempts
+    assert (
+        improve_answer(QUESTION, BAD, CONTEXTS, model=chat, attempts=attempts).rewrites == attempts
+    )
     assert len(chat.asked) == attempts
 
 
@@ -91,4 +104,6 @@ def test_an_answer_that_says_nothing_never_wins(bad: str) -> None:
     """It has one finding where a real answer may have two."""
     result = improve_answer(QUESTION, bad, CONTEXTS, model=ScriptedChat([BAD]), attempts=1)
     assert result.answer == BAD
-    assert improve_answer(QUESTION, BAD, CONTEXTS, model=ScriptedChat([bad]), attempts=1).answer == BAD
+    assert (
+        improve_answer(QUESTION, BAD, CONTEXTS, model=ScriptedChat([bad]), attempts=1).answer == BAD
+    )

@@ -17,15 +17,24 @@ RESPONSE = Response(
     sources=("handbook.pdf",), seconds=1.234, extra={"trace": "t-1"},
 )  # fmt: skip
 SCORES = {
-    "rubric.accuracy": Score(1.0, "the number is wrong", details={"reasoning": "It says twelve, not eighteen."}),
-    "rubric.completeness": Score(4.0, "all there", details={"reasoning": "It says twelve, not eighteen."}),
+    "rubric.accuracy": Score(
+        1.0, "the number is wrong", details={"reasoning": "It says twelve, not eighteen."}
+    ),
+    "rubric.completeness": Score(
+        4.0, "all there", details={"reasoning": "It says twelve, not eighteen."}
+    ),
     "rubric.citation_quality": Score.not_applicable("switched off"),
     "rubric.coherence": Score(3.0),
     "token_f1": Score.failed("no tokens"),
 }
 RUBRIC = load_profile("rubric")
 OUTCOME = Outcome(CASE, RESPONSE, SCORES, decide(RUBRIC, CASE, RESPONSE, SCORES))
-COMMANDS = [("ask just this one again", "answerkey run 'my suite.toml' --resume --resume-limit 1 " + "x" * 200)]
+COMMANDS = [
+    (
+        "ask just this one again",
+        "answerkey run 'my suite.toml' --resume --resume-limit 1 " + "x" * 200,
+    )
+]
 
 
 def test_all_that_led_to_the_verdict() -> None:
@@ -51,14 +60,22 @@ def test_facts_and_criteria_have_their_quotes() -> None:
     ]
     criteria = [
         {"ask": "Is polite", "met": True, "reason": "", "error": None},
-        {"ask": "Names the form", "met": False, "reason": "no form", "quote": "Twelve days.", "error": None},
+        {
+            "ask": "Names the form",
+            "met": False,
+            "reason": "no form",
+            "quote": "Twelve days.",
+            "error": None,
+        },
     ]
     scores = {
         "fact_recall": Score(1 / 3, details={"facts": facts}),
         "criteria": Score(0.5, details={"criteria": criteria}),
         "tone": Score(1.0, "kind", details={"quote": "Twelve days."}),
     }
-    lines = [line.strip() for line in failure_screen(replace(OUTCOME, scores=scores), RUBRIC).split("\n")]
+    lines = [
+        line.strip() for line in failure_screen(replace(OUTCOME, scores=scores), RUBRIC).split("\n")
+    ]
     at = lines.index("Expected facts")
     assert lines[at + 1 : at + 4] == [
         'contradicted: leave is 18 days (quote: "Twelve days.")',
@@ -66,7 +83,10 @@ def test_facts_and_criteria_have_their_quotes() -> None:
         'found: leave is paid (quote: "You get paid leave")',
     ]
     at = lines.index("Criteria")
-    assert lines[at + 1 : at + 3] == ['not met: Names the form (no form) (quote: "Twelve days.")', "met: Is polite"]
+    assert lines[at + 1 : at + 3] == [
+        'not met: Names the form (no form) (quote: "Twelve days.")',
+        "met: Is polite",
+    ]
     assert 'kind (quote: "Twelve days.")' in lines
 
 
@@ -79,7 +99,9 @@ def test_an_error_has_its_reason() -> None:
 
 
 def test_without_a_profile_and_with_nothing_known() -> None:
-    text = failure_screen(Outcome(Case("a", "Q?"), Response(answer=""), {}, Verdict("SCORED")), None)
+    text = failure_screen(
+        Outcome(Case("a", "Q?"), Response(answer=""), {}, Verdict("SCORED")), None
+    )
     assert "(nothing: the case has no expected answer)" in text
     assert "(empty)" in text
 
@@ -98,12 +120,26 @@ def test_hostile_text_is_inert_and_cannot_pass_for_ours() -> None:
     scores = {"rubric.accuracy": Score(0.0, nasty, details={"reasoning": nasty})}
     verdict = replace(OUTCOME.verdict, justification=nasty, shortfalls=(nasty,))
     case = replace(
-        CASE, id=f"a{nasty}", question=nasty, expected=(nasty,), source_file=nasty, history=(Turn(nasty, nasty),)
+        CASE,
+        id=f"a{nasty}",
+        question=nasty,
+        expected=(nasty,),
+        source_file=nasty,
+        history=(Turn(nasty, nasty),),
     )
-    response = Response(nasty, passages=(Passage(nasty, nasty),), route=nasty, sources=(nasty,), extra={nasty: nasty})
+    response = Response(
+        nasty,
+        passages=(Passage(nasty, nasty),),
+        route=nasty,
+        sources=(nasty,),
+        extra={nasty: nasty},
+    )
     for debug in (False, True):
         text = failure_screen(
-            Outcome(case, response, scores, verdict), RUBRIC, [("continue", "answerkey run x")], debug=debug
+            Outcome(case, response, scores, verdict),
+            RUBRIC,
+            [("continue", "answerkey run x")],
+            debug=debug,
         )
         assert not set(text) & set("\x1b\x07\r\x9b\u202e")
         assert [line for line in text.split("\n") if line.startswith("Next")] == ["Next"]

@@ -29,7 +29,12 @@ def page_of(folder: Path) -> str:
 
 def scored(n: int, value: float | None = 0.5) -> Outcome:
     """A case that was measured without a profile."""
-    return Outcome(Case(f"c{n}", f"question {n}"), Response(f"answer {n}"), {"own": Score(value)}, Verdict("SCORED"))
+    return Outcome(
+        Case(f"c{n}", f"question {n}"),
+        Response(f"answer {n}"),
+        {"own": Score(value)},
+        Verdict("SCORED"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,10 @@ def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
         "bands.png", "metric_distributions.png", "pass_rate_by_route.png", "pass_rate_by_type.png", "response_times.png",
         "route_confusion.png", "score_distribution.png",
     ]  # fmt: skip
-    specs = [_specs(small), _specs(make_run(tmp_path / "large", map(plain, range(2000)), "large", reports=False))]
+    specs = [
+        _specs(small),
+        _specs(make_run(tmp_path / "large", map(plain, range(2000)), "large", reports=False)),
+    ]
     assert len(json.dumps(specs[1])) < 1.3 * len(json.dumps(specs[0]))
 
 
@@ -80,8 +88,14 @@ def test_charts_count_every_case_once(tmp_path: Path) -> None:
     assert sum(value["cases"] for value in charts["bands"]["data"]["values"]) == 40
     assert sum(value["cases"] for value in charts["response_times"]["data"]["values"]) == 37
     assert sum(value["cases"] for value in charts["route_confusion"]["data"]["values"]) == 37
-    passed = [value for value in charts["score_distribution"]["data"]["values"] if value["status"] != "FAILED"]
-    assert min(value["from"] for value in passed) == pytest.approx(0.6)  # no passed case lies under the pass mark
+    passed = [
+        value
+        for value in charts["score_distribution"]["data"]["values"]
+        if value["status"] != "FAILED"
+    ]
+    assert min(value["from"] for value in passed) == pytest.approx(
+        0.6
+    )  # no passed case lies under the pass mark
 
 
 def test_a_plot_without_data_is_removed(tmp_path: Path) -> None:
@@ -132,7 +146,9 @@ def test_marks_never_lose_a_letter(sentence: dict[str, Any]) -> None:
     """Whatever a detector says of places, all of the answer and of the passage is shown once."""
     response = Response("Answer é with 漢字.", (Passage("As it was said."),))
     score = Score(0.5, details={"sentences": [sentence, sentence]})
-    told: Any = explain(Outcome(Case("c", "q"), response, {"groundedness": score}, Verdict("SCORED")), None)
+    told: Any = explain(
+        Outcome(Case("c", "q"), response, {"groundedness": score}, Verdict("SCORED")), None
+    )
     assert "".join(piece.text for piece in told["answer"] or ()) == response.answer
     assert "".join(piece.text for piece in told["passages"][0]["pieces"]) == "As it was said."
 
@@ -148,7 +164,9 @@ def test_charts_have_a_light_and_a_dark_background() -> None:
     assert (dark["background"], dark["text"]["color"]) == (DARK["paper"], DARK["ink"])
 
 
-def test_image_files_without_the_extra_name_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_files_without_the_extra_name_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("answerkey.reports.chart_style.can_draw", lambda: False)
     with pytest.raises(SettingsError, match=r"pip install 'answerkey\[charts\]'"):
         make_run(tmp_path / "run", map(plain, range(3)), "run", reports=True)
@@ -165,7 +183,9 @@ def test_bands_go_from_green_to_red_whatever_their_names() -> None:
 def test_a_stored_weight_of_zero_gives_a_page(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", map(plain, range(3)), "run", reports=False)
     journal = run / "scores.jsonl"
-    text, changed = re.subn(r'"weight":[0-9.]+', '"weight":0.0', journal.read_text(encoding="utf-8"))
+    text, changed = re.subn(
+        r'"weight":[0-9.]+', '"weight":0.0', journal.read_text(encoding="utf-8")
+    )
     assert changed
     journal.write_text(text, encoding="utf-8")
     write_reports(run)

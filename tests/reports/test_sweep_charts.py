@@ -19,7 +19,9 @@ from answerkey.runs.suite import load_suite
 def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
+    monkeypatch.setattr(
+        "answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder()
+    )
     suite = write_suite(tmp_path, more="alphas = [0.0, 0.25, 0.75, 1.0]\nks = [5]")
     sweep = run_sweep(prepare(load_suite(suite)))
     found = conclude(sweep)
@@ -36,5 +38,11 @@ def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
 
 
 def test_labels_stay_apart_and_below_the_top() -> None:
-    ends = [{"metric": "a", "mean": 0.99}, {"metric": "b", "mean": 1.0}, {"metric": "c", "mean": 0.2}]
-    assert [point["label_y"] for point in spread_labels(ends, 1.0)] == pytest.approx([0.2, 0.95, 1.0])
+    ends = [
+        {"metric": "a", "mean": 0.99},
+        {"metric": "b", "mean": 1.0},
+        {"metric": "c", "mean": 0.2},
+    ]
+    assert [point["label_y"] for point in spread_labels(ends, 1.0)] == pytest.approx(
+        [0.2, 0.95, 1.0]
+    )

@@ -38,7 +38,14 @@ def test_metrics_are_grouped_by_family() -> None:
         for line in lines
         if line.startswith("  ") and not line.startswith("   ") and line.strip().isalpha()
     ]
-    assert families[:6] == ["correctness", "communication", "operations", "retrieval", "judged", "other"]
+    assert families[:6] == [
+        "correctness",
+        "communication",
+        "operations",
+        "retrieval",
+        "judged",
+        "other",
+    ]
     assert family_of("judge.safety") == "judged"
     assert metric_maxima(["rubric.accuracy", "own"], None) == {"rubric.accuracy": 5.0, "own": 1}
 
@@ -65,7 +72,9 @@ def test_a_metric_is_spelled_as_everywhere_and_text_mentions_nobody():
 def test_means_stand_route_beside_route_with_the_confusion_of_routes():
     text = markdown_of([outcome(1, "docs"), outcome(2, "sales"), outcome(4, "sales")])
     assert "| mean of | docs | sales |\n|---|---:|---:|\n| `recall@5` | 0.250 | 0.750 |" in text
-    assert "| expected route, taken → | docs | sales |\n|---|---:|---:|\n| `sales` | 1 | 2 |" in text
+    assert (
+        "| expected route, taken → | docs | sales |\n|---|---:|---:|\n| `sales` | 1 | 2 |" in text
+    )
 
 
 def _plain(answer: str, *passages: str) -> Outcome:
@@ -81,6 +90,10 @@ def test_without_a_profile_types_show_the_means_of_the_metrics() -> None:
 
 
 def test_a_bot_without_passages_is_not_called_off_topic() -> None:
-    assert "scored 1/1: no passages were given" in text_report(summarise([_plain("a")], None, RunInfo(name="n")), None)
-    with_passages = text_report(summarise([_plain("a"), _plain("b", "text")], None, RunInfo(name="n")), None)
+    assert "scored 1/1: no passages were given" in text_report(
+        summarise([_plain("a")], None, RunInfo(name="n")), None
+    )
+    with_passages = text_report(
+        summarise([_plain("a"), _plain("b", "text")], None, RunInfo(name="n")), None
+    )
     assert "scored 2/2: off-topic retrieval" in with_passages

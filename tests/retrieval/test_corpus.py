@@ -46,7 +46,11 @@ def test_pages_of_a_single_pdf_are_its_numbers(tmp_path: Path) -> None:
     make_pdf(tmp_path / "guide.pdf", ["first page", "", "third page"])
     for _ in range(2):  # the second time from the cache
         pages = read_corpus(tmp_path)
-        assert [(page.id, page.text.strip()) for page in pages] == [("1", "first page"), ("2", ""), ("3", "third page")]
+        assert [(page.id, page.text.strip()) for page in pages] == [
+            ("1", "first page"),
+            ("2", ""),
+            ("3", "third page"),
+        ]
 
 
 def test_several_documents_and_every_style_of_id(tmp_path: Path) -> None:
@@ -54,21 +58,42 @@ def test_several_documents_and_every_style_of_id(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("alpha\fbeta")
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "c.md").write_bytes("\ufeff# Café\r\ntext".encode())
-    assert [page.id for page in read_corpus(tmp_path)] == ["a.pdf#1", "a.pdf#2", "b.txt#1", "b.txt#2", "deep/c.md"]
-    assert [page.id for page in read_corpus(tmp_path, "document")] == ["a.pdf", "a.pdf", "b.txt", "b.txt", "deep/c.md"]
+    assert [page.id for page in read_corpus(tmp_path)] == [
+        "a.pdf#1",
+        "a.pdf#2",
+        "b.txt#1",
+        "b.txt#2",
+        "deep/c.md",
+    ]
+    assert [page.id for page in read_corpus(tmp_path, "document")] == [
+        "a.pdf",
+        "a.pdf",
+        "b.txt",
+        "b.txt",
+        "deep/c.md",
+    ]
     assert [page.id for page in read_corpus(tmp_path, "page")] == ["1", "2", "1", "2", "deep/c.md"]
 
 
 def test_a_beir_folder(tmp_path: Path) -> None:
-    rows = [{"_id": " 7 ", "title": "Title", "text": "body"}, {"_id": "8", "title": "", "text": "more"}]
+    rows = [
+        {"_id": " 7 ", "title": "Title", "text": "body"},
+        {"_id": "8", "title": "", "text": "more"},
+    ]
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "queries.jsonl").write_text("{}")
-    assert [(page.id, page.text) for page in read_corpus(tmp_path)] == [("7", "Title\nbody"), ("8", "more")]
+    assert [(page.id, page.text) for page in read_corpus(tmp_path)] == [
+        ("7", "Title\nbody"),
+        ("8", "more"),
+    ]
 
 
 @pytest.mark.parametrize("wrap", [list, lambda rows: {"chunks": rows}], ids=["list", "object"])
 def test_a_json_file_of_chunks(tmp_path: Path, wrap) -> None:
-    rows = [{"page_content": "alpha", "metadata": {"source": "a.pdf", "page": 1}}, {"id": "b", "text": "beta"}]
+    rows = [
+        {"page_content": "alpha", "metadata": {"source": "a.pdf", "page": 1}},
+        {"id": "b", "text": "beta"},
+    ]
     (tmp_path / "chunks.json").write_text(json.dumps(wrap(rows)))
     assert [(page.id, page.text) for page in read_corpus(tmp_path / "chunks.json")] == [
         ("a.pdf#1", "alpha"),
@@ -78,7 +103,12 @@ def test_a_json_file_of_chunks(tmp_path: Path, wrap) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("{}", "expected a list"), ("[3]", "record 1"), ('[{"text": "x"}]', "record 1: no id"), ("[", "chunks.json")],
+    [
+        ("{}", "expected a list"),
+        ("[3]", "record 1"),
+        ('[{"text": "x"}]', "record 1: no id"),
+        ("[", "chunks.json"),
+    ],
 )
 def test_a_json_file_without_chunks(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "chunks.json").write_text(content)
@@ -116,7 +146,9 @@ def test_sections_by_heading_with_code_fences_left_whole() -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(text=st.text(alphabet="ab \n", max_size=200), size=st.integers(1, 9), overlap=st.integers(0, 8))
+@given(
+    text=st.text(alphabet="ab \n", max_size=200), size=st.integers(1, 9), overlap=st.integers(0, 8)
+)
 def test_windows_cover_every_word_in_order(text: str, size: int, overlap: int) -> None:
     if overlap >= size:
         table = {"documents": "d", "chunk_size": size, "chunk_overlap": overlap}

@@ -9,15 +9,27 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from answerkey.retrieval.bm25 import Formula, build_bm25
-from answerkey.retrieval.fuse import Top, collapse, pool_candidates, reciprocal_ranks, select_top, weighted_sum
+from answerkey.retrieval.fuse import (
+    Top,
+    collapse,
+    pool_candidates,
+    reciprocal_ranks,
+    select_top,
+    weighted_sum,
+)
 from answerkey.retrieval.search_index import exact_search
 
 LETTERS = [f"w{n}" for n in range(8)]
-texts = st.lists(st.lists(st.sampled_from(LETTERS), max_size=12).map(" ".join), min_size=1, max_size=12)
+texts = st.lists(
+    st.lists(st.sampled_from(LETTERS), max_size=12).map(" ".join), min_size=1, max_size=12
+)
 
 
 @settings(max_examples=80, deadline=None)
-@given(documents=texts, question=st.lists(st.sampled_from([*LETTERS, "unknown"]), max_size=6).map(" ".join))
+@given(
+    documents=texts,
+    question=st.lists(st.sampled_from([*LETTERS, "unknown"]), max_size=6).map(" ".join),
+)
 def test_bm25_is_the_formula(documents: list[str], question: str) -> None:
     tokens = [text.split() for text in documents]
     if not any(tokens):
@@ -42,7 +54,11 @@ def test_a_second_index_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) ->
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, -np.inf]), min_size=7, max_size=7), min_size=1, max_size=5),
+    st.lists(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, -np.inf]), min_size=7, max_size=7),
+        min_size=1,
+        max_size=5,
+    ),
     st.integers(1, 9),
 )
 def test_top_is_the_stable_sort(rows: list[list[float]], pool: int) -> None:
@@ -85,7 +101,11 @@ def _row(found: list[tuple[int, float]], chunks: int) -> np.ndarray:
 
 def plain_fusion(dense: Top, sparse: Top, alpha: float) -> list[int]:
     def scaled(top: Top) -> dict[int, float]:
-        pairs = [(c, s) for c, s in zip(top.chunk[0].tolist(), top.score[0].tolist(), strict=True) if c >= 0]
+        pairs = [
+            (c, s)
+            for c, s in zip(top.chunk[0].tolist(), top.score[0].tolist(), strict=True)
+            if c >= 0
+        ]
         low, high = min((s for _, s in pairs), default=0), max((s for _, s in pairs), default=0)
         return {c: (s - low) / (high - low) if high > low else 1.0 for c, s in pairs}
 
@@ -96,7 +116,9 @@ def plain_fusion(dense: Top, sparse: Top, alpha: float) -> list[int]:
 
 @settings(max_examples=150, deadline=None)
 @given(dense=tops(), sparse=tops(), alpha=st.sampled_from([0.1, 0.3, 0.5, 0.7]))
-def test_fusion_is_the_plain_sum_and_its_ends_are_exact(dense: Top, sparse: Top, alpha: float) -> None:
+def test_fusion_is_the_plain_sum_and_its_ends_are_exact(
+    dense: Top, sparse: Top, alpha: float
+) -> None:
     sparse_only, hybrid, dense_only = (
         [c for c in row[0].tolist() if c >= 0]
         for row in weighted_sum(pool_candidates(dense, sparse), [0.0, alpha, 1.0])
@@ -109,7 +131,12 @@ def test_fusion_is_the_plain_sum_and_its_ends_are_exact(dense: Top, sparse: Top,
 def test_reciprocal_ranks() -> None:
     dense = Top(np.array([[4, 2, -1]]), np.array([[0.9, 0.8, -np.inf]]))
     sparse = Top(np.array([[2, 7, 1]]), np.array([[5.0, 4.0, 3.0]]))
-    assert [c for c in reciprocal_ranks(pool_candidates(dense, sparse))[0].tolist() if c >= 0] == [2, 4, 7, 1]
+    assert [c for c in reciprocal_ranks(pool_candidates(dense, sparse))[0].tolist() if c >= 0] == [
+        2,
+        4,
+        7,
+        1,
+    ]
 
 
 @settings(max_examples=100, deadline=None)

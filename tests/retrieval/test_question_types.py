@@ -85,7 +85,9 @@ def test_confidence_is_high_for_plain_cases_and_low_without_evidence() -> None:
     assert classify("What signs or symptoms define it?").type == "factual"
     nothing = classify("zzz")
     assert (nothing.type, nothing.confidence) == ("factual", 0.2)
-    assert all(0 <= classify(question).confidence <= 1 for kind in QUESTIONS.values() for question in kind)
+    assert all(
+        0 <= classify(question).confidence <= 1 for kind in QUESTIONS.values() for question in kind
+    )
 
 
 def test_a_bot_takes_the_alpha_of_the_kind(tmp_path: Path) -> None:

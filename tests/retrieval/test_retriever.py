@@ -38,7 +38,10 @@ class Tiny:
 def chunks(tmp_path: Path) -> Path:
     path = tmp_path / "chunks.jsonl"
     path.write_text(
-        "".join(json.dumps({"id": f"c{page}", "page": page, "text": text}) + "\n" for page, text in PAGES.items())
+        "".join(
+            json.dumps({"id": f"c{page}", "page": page, "text": text}) + "\n"
+            for page, text in PAGES.items()
+        )
     )
     return path
 
@@ -47,14 +50,20 @@ def faiss_file(folder: Path, kind: str, dimension: int = 32) -> Path:
     import faiss
 
     index = faiss.IndexFlatL2(dimension) if kind == "l2" else faiss.IndexFlatIP(dimension)
-    vectors = Tiny().embed(list(PAGES.values())) if dimension == 32 else np.ones((4, dimension), np.float32)
+    vectors = (
+        Tiny().embed(list(PAGES.values()))
+        if dimension == 32
+        else np.ones((4, dimension), np.float32)
+    )
     index.add(vectors)
     faiss.write_index(index, str(folder / "index.faiss"))
     return folder / "index.faiss"
 
 
 @pytest.mark.parametrize("kind", ["ip", "l2"])
-def test_a_faiss_file_gives_what_the_documents_give(tmp_path: Path, chunks: Path, kind: str) -> None:
+def test_a_faiss_file_gives_what_the_documents_give(
+    tmp_path: Path, chunks: Path, kind: str
+) -> None:
     table = {"index": str(faiss_file(tmp_path, kind)), "chunks": str(chunks), "ks": [2]}
     stored = open_retriever(table, Tiny())(["red fox", "whale"], 2)
     (tmp_path / "docs").mkdir()
@@ -84,7 +93,9 @@ def langchain_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, extra: objec
 
     documents = {
         f"id-{page}": instance(
-            "Document", page_content=text, metadata={"page_number": page, "page": int(page) - 1, "x": extra}
+            "Document",
+            page_content=text,
+            metadata={"page_number": page, "page": int(page) - 1, "x": extra},
         )
         for page, text in PAGES.items()
     }
@@ -112,7 +123,9 @@ def test_a_pickle_with_anything_else_is_refused_with_how_to_export(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = langchain_folder(tmp_path, monkeypatch, extra=_Harmful())
-    with pytest.raises(InputError, match=r"builtins\.print, which could run code; export its chunks"):
+    with pytest.raises(
+        InputError, match=r"builtins\.print, which could run code; export its chunks"
+    ):
         open_retriever({"index": str(folder)}, Tiny())
     assert capsys.readouterr().out == ""
     (folder / "index.pkl").write_bytes(pickle.dumps([1, 2]))
@@ -132,7 +145,9 @@ def test_qdrant_collection_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     from qdrant_client import models
 
     client = qdrant_client.QdrantClient(":memory:")
-    client.create_collection("docs", vectors_config=models.VectorParams(size=32, distance=models.Distance.COSINE))
+    client.create_collection(
+        "docs", vectors_config=models.VectorParams(size=32, distance=models.Distance.COSINE)
+    )
     vectors = Tiny().embed(list(PAGES.values()))
     client.upsert(
         "docs",
@@ -191,14 +206,19 @@ def test_an_index_of_another_dimension(tmp_path: Path, chunks: Path) -> None:
         ({"documents": ".", "reranker": "nothing"}, "module:function"),
     ],
 )
-def test_bad_settings_are_one_clear_line(tmp_path: Path, table: dict[str, object], says: str) -> None:
+def test_bad_settings_are_one_clear_line(
+    tmp_path: Path, table: dict[str, object], says: str
+) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "a.txt").write_text("text")
     with pytest.raises(AnswerkeyError, match=says) as caught:
         open_retriever(
             read_table(
                 RetrievalTable,
-                {**table, **({"documents": str(tmp_path / "d")} if table.get("documents") == "." else {})},
+                {
+                    **table,
+                    **({"documents": str(tmp_path / "d")} if table.get("documents") == "." else {}),
+                },
                 "[retrieval]",
                 tmp_path,
             ),
@@ -207,10 +227,16 @@ def test_bad_settings_are_one_clear_line(tmp_path: Path, table: dict[str, object
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("setting", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 1.0}, {"fusion": "rrf"}], ids=str)
-def test_passages_carry_the_score_that_ranked_them(tmp_path: Path, setting: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "setting", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 1.0}, {"fusion": "rrf"}], ids=str
+)
+def test_passages_carry_the_score_that_ranked_them(
+    tmp_path: Path, setting: dict[str, object]
+) -> None:
     (tmp_path / "all.txt").write_text("\f".join(PAGES.values()))
-    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny())(["red fox whale apples"], 4)[0]
+    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny())(
+        ["red fox whale apples"], 4
+    )[0]
     scores = [passage.score for passage in found if passage.score is not None]
     assert len(scores) == len(found) > 1
     assert scores == sorted(scores, reverse=True)
@@ -218,7 +244,9 @@ def test_passages_carry_the_score_that_ranked_them(tmp_path: Path, setting: dict
         assert max(scores) <= 1.0
 
 
-def test_rewriter_and_reranker_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rewriter_and_reranker_of_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "all.txt").write_text("\f".join(PAGES.values()))
     (tmp_path / "own_stages.py").write_text(
@@ -226,7 +254,11 @@ def test_rewriter_and_reranker_of_the_suite(tmp_path: Path, monkeypatch: pytest.
         "def rerank(question, passages):\n    return [float('apples' in p.text) for p in passages]\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    table = {"documents": str(tmp_path / "docs"), "rewriter": "own_stages:rewrite", "reranker": "own_stages:rerank"}
+    table = {
+        "documents": str(tmp_path / "docs"),
+        "rewriter": "own_stages:rewrite",
+        "reranker": "own_stages:rerank",
+    }
     found = open_retriever(table, Tiny())(["rouge fox"], 2)[0]
     assert [(passage.page, passage.score) for passage in found] == [("4", 1.0), ("1", 0.0)]
     assert open_retriever(table, Tiny())([], 2) == []

@@ -10,9 +10,27 @@ from answerkey.runs.records import to_json
 from answerkey.types import AnswerCriteria, Case, Passage, Requirement, Response, Turn
 
 CASES = [
-    Case("a", "How long?", ("30 days", "a month"), type="fact", relevant={"m#3": 2}, tags=("x",), min_score=0.5),
-    Case("b", "Half \udc80 a pair\nand a line", history=(Turn("hi", "hello"),), extra={"n": [1, {"é": None}]}),
-    Case("c", "?", criteria=AnswerCriteria(numerical_range=(1.0, 2.0)), requirements=(Requirement("It is short."),)),
+    Case(
+        "a",
+        "How long?",
+        ("30 days", "a month"),
+        type="fact",
+        relevant={"m#3": 2},
+        tags=("x",),
+        min_score=0.5,
+    ),
+    Case(
+        "b",
+        "Half \udc80 a pair\nand a line",
+        history=(Turn("hi", "hello"),),
+        extra={"n": [1, {"é": None}]},
+    ),
+    Case(
+        "c",
+        "?",
+        criteria=AnswerCriteria(numerical_range=(1.0, 2.0)),
+        requirements=(Requirement("It is short."),),
+    ),
     Case("d", "", recorded=Response("yes", (Passage("t", page="4"),), seconds=0.5, extra={"k": 1})),
 ]
 
@@ -32,7 +50,12 @@ def test_cases_come_back_as_they_were():
 
 def test_two_streams_do_not_disturb_each_other():
     copy = copied()
-    assert [one[0] for one, other in zip(copy(), copy(), strict=True) if one == other] == [0, 3, 6, 9]
+    assert [one[0] for one, other in zip(copy(), copy(), strict=True) if one == other] == [
+        0,
+        3,
+        6,
+        9,
+    ]
 
 
 def test_without_space_for_the_copy_the_files_are_read_again(monkeypatch):

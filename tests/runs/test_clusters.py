@@ -91,7 +91,9 @@ def test_a_tally_with_clusters_is_the_same_however_it_is_split():
         merged = tally_from_json(NumberTally, json.loads(json.dumps(tally_to_json(second))))
         merged.merge(first)
         assert merged.figure() == whole.figure()
-    pairs = {c: [v for v, name in values if name == c] for c in {name for _, name in values} - {None}}
+    pairs = {
+        c: [v for v, name in values if name == c] for c in {name for _, name in values} - {None}
+    }
     alone = sorted(v for v, name in values if name is None)
     groups = [pairs[name] for name in sorted(pairs)]
     wanted = cluster_interval([*map(len, groups), *[1] * len(alone)], [*map(sum, groups), *alone])
@@ -121,8 +123,13 @@ def test_cluster_intervals_cover_the_truth_and_plain_ones_do_not(clusters, monke
     for _ in range(runs):
         sizes = random.integers(2, 21, clusters)
         passed = random.binomial(sizes, random.beta(1.4, 0.6, clusters))
-        rate, wilson = cluster_interval(sizes, passed, rate=True), rate_interval(int(passed.sum()), int(sizes.sum()))
-        values = random.normal(0, 0.2, clusters).repeat(sizes) + random.normal(0.6, 0.2, sizes.sum())
+        rate, wilson = (
+            cluster_interval(sizes, passed, rate=True),
+            rate_interval(int(passed.sum()), int(sizes.sum())),
+        )
+        values = random.normal(0, 0.2, clusters).repeat(sizes) + random.normal(
+            0.6, 0.2, sizes.sum()
+        )
         sums = np.add.reduceat(values, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
         mean = cluster_interval(sizes, sums)
         single = interval_from_moments(len(values), values.mean(), values.std(ddof=1))

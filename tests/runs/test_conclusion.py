@@ -36,14 +36,19 @@ GOOD, BAD, BOOM = "good", "bad", "boom"
 
 
 def questions(*kinds: str) -> list[dict[str, str]]:
-    return [{"id": f"q{n}", "question": f"{kind} {n}?", "expected": "right"} for n, kind in enumerate(kinds)]
+    return [
+        {"id": f"q{n}", "question": f"{kind} {n}?", "expected": "right"}
+        for n, kind in enumerate(kinds)
+    ]
 
 
 @pytest.fixture
 def run(cli, write, tmp_path):
     """`run("good", "bad", options=[…])`: a suite of these kinds of questions, asked of the bot."""
 
-    def call(*kinds: str, options: tuple[str, ...] = (), profile: bool = True, command: str = "run"):
+    def call(
+        *kinds: str, options: tuple[str, ...] = (), profile: bool = True, command: str = "run"
+    ):
         write("ending_bot.py", BOT)
         write("cases.jsonl", questions(*kinds))
         suite = write("suite.toml", SUITE + (PROFILE if profile else ""))
@@ -85,7 +90,9 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("kinds", "options", "code", "start", "part"), ENDINGS)
-def test_the_last_line_the_exit_code_the_json_and_junit_agree(run, tmp_path, kinds, options, code, start, part):
+def test_the_last_line_the_exit_code_the_json_and_junit_agree(
+    run, tmp_path, kinds, options, code, start, part
+):
     shown = run(*kinds, options=tuple(options))
     assert shown.last_line.startswith(start), shown.err
     assert part in shown.last_line
@@ -98,7 +105,11 @@ def test_the_last_line_the_exit_code_the_json_and_junit_agree(run, tmp_path, kin
     suite = ElementTree.parse(folder / "junit.xml").getroot()
     bad = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
     assert bad or code == 0, "what did not pass is not all green in CI"
-    cases = [test for test in suite if test.get("classname") != "gates" and test.get("name") != "the whole run"]
+    cases = [
+        test
+        for test in suite
+        if test.get("classname") != "gates" and test.get("name") != "the whole run"
+    ]
     passed = sum(not len(test) for test in cases)
     assert f"{passed} of {len(cases)} case" in shown.last_line
     assert ("passed: 100" in shown.out) is False
@@ -127,7 +138,10 @@ def test_a_bug_exits_with_70_and_keeps_its_traceback(run, monkeypatch):
 
     monkeypatch.setattr("answerkey.runs.execute.prepare", broken)
     shown = run(GOOD)
-    assert (shown.code, shown.last_line.split("; ")[0]) == (70, "BUG: ZeroDivisionError: a mistake of ours")
+    assert (shown.code, shown.last_line.split("; ")[0]) == (
+        70,
+        "BUG: ZeroDivisionError: a mistake of ours",
+    )
     assert "Traceback" in shown.err
     assert "please report this" in shown.last_line
 
@@ -154,8 +168,12 @@ def test_other_commands_end_the_same_way(run, cli, tmp_path):
     assert cli("report", folder, "--no-charts").last_line == f"DONE: reports written to {folder}"
     rescored = cli("rescore", folder, "--no-charts", "--quiet")
     assert rescored.last_line.startswith("DONE: 1 of 2 cases passed; failing: q1")
-    assert cli("compare", folder, folder).last_line.startswith("DONE: no detectable difference; 0 newly fail")
-    assert cli("compare", folder, folder, "--gate").last_line.startswith("PASS: B is no worse than A")
+    assert cli("compare", folder, folder).last_line.startswith(
+        "DONE: no detectable difference; 0 newly fail"
+    )
+    assert cli("compare", folder, folder, "--gate").last_line.startswith(
+        "PASS: B is no worse than A"
+    )
 
 
 def shell(command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -169,11 +187,22 @@ def test_a_closed_pipe_is_not_a_failure_and_a_poor_terminal_no_crash(run, write,
     run(GOOD, BAD)
     python = f"{sys.executable} -m answerkey"
     closed = shell(f"{python} metrics | head -c 1 >/dev/null", tmp_path)
-    assert closed.returncode in (0, 141)  # 141: `head` ended the pipe before anything else was written
+    assert closed.returncode in (
+        0,
+        141,
+    )  # 141: `head` ended the pipe before anything else was written
     assert "Traceback" not in closed.stderr
-    failed = shell(f"{python} run suite.toml --no-charts --gate 'pass_rate >= 0.9' | head -c 1", tmp_path)
-    assert (failed.returncode, "FAIL: 1 of 1 gate failed" in failed.stderr) == (1, True), failed.stderr
+    failed = shell(
+        f"{python} run suite.toml --no-charts --gate 'pass_rate >= 0.9' | head -c 1", tmp_path
+    )
+    assert (failed.returncode, "FAIL: 1 of 1 gate failed" in failed.stderr) == (1, True), (
+        failed.stderr
+    )
     write("cases.jsonl", [{"id": "日本", "question": "bad 東京?", "expected": "right"}])
-    poor = shell(f"{python} run suite.toml --no-charts --debug", tmp_path, PYTHONIOENCODING="cp1252")
+    poor = shell(
+        f"{python} run suite.toml --no-charts --debug", tmp_path, PYTHONIOENCODING="cp1252"
+    )
     assert poor.returncode == 0, poor.stderr
-    assert poor.stderr.splitlines()[-1].startswith("DONE: 0 of 1 case passed; failing: \\u65e5\\u672c")
+    assert poor.stderr.splitlines()[-1].startswith(
+        "DONE: 0 of 1 case passed; failing: \\u65e5\\u672c"
+    )

@@ -42,7 +42,12 @@ embedding = "none"
 @pytest.fixture
 def suite(write):
     rows = [
-        {"id": f"c{n}", "question": f"Question {n}?", "answer": f"the answer {n} is {n % 7}", "expected": f"{n % 5}"}
+        {
+            "id": f"c{n}",
+            "question": f"Question {n}?",
+            "answer": f"the answer {n} is {n % 7}",
+            "expected": f"{n % 5}",
+        }
         for n in range(COUNT)
     ]
     rows[9]["answer"] = "half a pair: \ud83d"
@@ -52,12 +57,16 @@ def suite(write):
 
 
 def bytes_of(folder):
-    return [(folder / name).read_bytes() for name in ("results.jsonl", "results.csv", "scores.jsonl")]
+    return [
+        (folder / name).read_bytes() for name in ("results.jsonl", "results.csv", "scores.jsonl")
+    ]
 
 
 @pytest.mark.parametrize("jobs", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_same_bytes_with_any_number_of_processes(cli, suite, tmp_path, jobs):
-    shown = [cli("run", suite, "--jobs", n, "--out", tmp_path / str(n), "--quiet") for n in (1, jobs)]
+    shown = [
+        cli("run", suite, "--jobs", n, "--out", tmp_path / str(n), "--quiet") for n in (1, jobs)
+    ]
     assert [each.code for each in shown] == [3, 3]  # c5 ended in an error
     one, many = (latest_run(tmp_path / str(n), "many") for n in (1, jobs))
     assert bytes_of(one) == bytes_of(many)
@@ -104,7 +113,10 @@ def test_a_process_that_is_killed_leaves_a_run_to_resume(cli, suite, tmp_path):
     (tmp_path / "kill").unlink()
     shown = cli("run", suite, "--jobs", 2, "--resume", "--quiet")
     assert "1 of 1800 cases ended in an error" in shown.last_line
-    assert len((latest_run(tmp_path / "results", "many") / "results.jsonl").read_bytes().splitlines()) == COUNT
+    assert (
+        len((latest_run(tmp_path / "results", "many") / "results.jsonl").read_bytes().splitlines())
+        == COUNT
+    )
 
 
 def test_a_mistake_in_a_module_is_one_line(cli, suite, write):

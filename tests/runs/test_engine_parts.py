@@ -13,7 +13,14 @@ from tests.support.results import latest_run
 from answerkey.errors import StorageError
 from answerkey.profiles import load_profile
 from answerkey.runs.control import Selection
-from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, part_path, worst_positions, write_part
+from answerkey.runs.engines.parts import (
+    PARTS,
+    PartsIndex,
+    merged,
+    part_path,
+    worst_positions,
+    write_part,
+)
 from answerkey.runs.engines.shards import Shard, parts_of
 from answerkey.runs.engines.worker import Task, Worker
 from answerkey.runs.store import open_index
@@ -45,7 +52,9 @@ def stored(tmp_path):
     for chunk, outcome in enumerate(HARD):
         summary = RunTally()
         summary.add(outcome)
-        write_part(part_path(tmp_path, 0, chunk), (0, chunk), NAMES, [(chunk * 10, outcome)], summary)
+        write_part(
+            part_path(tmp_path, 0, chunk), (0, chunk), NAMES, [(chunk * 10, outcome)], summary
+        )
     return tmp_path
 
 
@@ -109,7 +118,9 @@ def test_any_cut_gives_the_same_digits(outcomes, cuts):
 def test_parts_of_earlier_versions_have_errors_and_routes_in_another_form():
     tally = RunTally()
     tally.add(HARD[0])
-    older = json.loads(json.dumps(tally_to_json(tally))) | {"confusion": [["a", "b", 2], ["a", "c", 1]]}
+    older = json.loads(json.dumps(tally_to_json(tally))) | {
+        "confusion": [["a", "b", 2], ["a", "c", 1]]
+    }
     older["errors"] = {"no answer": 3}
     older["all"]["broken"] = older["all"].pop("errors") | {"m": 2}
     del older["judge"], older["flaky"], older["cluster"]
@@ -134,17 +145,23 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
     write("engine_bot.py", BOT)
     write(
         "cases.jsonl",
-        [{"id": str(n), "question": "bad?" if n == 4 else f"q{n}?", "expected": "the answer"} for n in range(6)],
+        [
+            {"id": str(n), "question": "bad?" if n == 4 else f"q{n}?", "expected": "the answer"}
+            for n in range(6)
+        ],
     )
     suite = load_suite(
         write(
-            "suite.toml", 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n[target]\ncall = "engine_bot:answer"\n'
+            "suite.toml",
+            'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n[target]\ncall = "engine_bot:answer"\n',
         )
     )
     folder = suite.folder / "run"
     (folder / PARTS).mkdir(parents=True)
     (folder / "run.json").write_text('{"name": "run"}')
-    shard = Shard(0, suite.folder / "cases.jsonl", "cases.jsonl", "lines", stop=10_000, count=6, end=6)
+    shard = Shard(
+        0, suite.folder / "cases.jsonl", "cases.jsonl", "lines", stop=10_000, count=6, end=6
+    )
     log = suite.folder / "asked.log"
 
     def work(done=(), again=()):
@@ -162,7 +179,9 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
     (suite.folder / "mended").touch()
     assert work(done=[0, 1], again=[1])[1] == ["bad?"], "only what ended in an error is asked again"
     assert [outcome.case.id for outcome in PartsIndex(folder).outcomes()] == list("012345")
-    assert all(outcome.scores["exact_match"].value == 1 for outcome in PartsIndex(folder).outcomes())
+    assert all(
+        outcome.scores["exact_match"].value == 1 for outcome in PartsIndex(folder).outcomes()
+    )
     part_path(folder, 0, 0).unlink()
     assert work(done=[1])[1] == ["q0?", "q1?", "q2?"]
 
@@ -170,7 +189,10 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
 @pytest.mark.parametrize("engine", ["parts", "journals"])
 def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path, engine):
     write("log.jsonl", rows(60))
-    suite = write("suite.toml", 'name = "log"\ncases = ["log.jsonl"]\nprofile = "route-aware"\nembedding = "none"\n')
+    suite = write(
+        "suite.toml",
+        'name = "log"\ncases = ["log.jsonl"]\nprofile = "route-aware"\nembedding = "none"\n',
+    )
     assert cli("run", suite, "--quiet", "--no-charts").code == 0
     run = latest_run(tmp_path / "results", "log")
     summary = cli("summary", run, "--json").json

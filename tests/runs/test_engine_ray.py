@@ -63,7 +63,11 @@ def log(write, tmp_path):
 
     def make(kind="jsonl", count=1000, suite=SUITE):
         made = rows(count)
-        path = write("log.jsonl", made) if kind == "jsonl" else write_parquet(tmp_path / "log.parquet", made)
+        path = (
+            write("log.jsonl", made)
+            if kind == "jsonl"
+            else write_parquet(tmp_path / "log.parquet", made)
+        )
         return write("suite.toml", suite.format(cases=path.name))
 
     return make
@@ -93,7 +97,10 @@ def test_everything_else_reads_such_a_run(cli, log, tmp_path):
     assert not (run / "results.jsonl").exists(), "the parts are the rows"
     failed = ended.json["totals"]["failed"]
     assert (run / "failures.txt").read_text().startswith(f"{failed} failed, worst first\n")
-    assert ended.json == cli("summary", run, "--json").json | {"ending": ended.last_line, "exit_code": 0}
+    assert ended.json == cli("summary", run, "--json").json | {
+        "ending": ended.last_line,
+        "exit_code": 0,
+    }
     again = cli("rescore", run, "--profile", "uniform", "--quiet", "--out", tmp_path / "again")
     assert again.code == 0, again.err
     compared = cli("compare", run, latest_run(tmp_path / "again", "log"), "--json")
@@ -138,7 +145,9 @@ def test_a_killed_worker_repeats_at_most_its_chunk(log, write, tmp_path):
     seen = [int(n) for path in tmp_path.glob("seen-*") for n in path.read_text().split()]
     assert set(seen) == set(range(1000))
     assert len(seen) - 1000 <= 2 * SMALL.chunk
-    assert [outcome.case.id for outcome in read_outcomes(finished.folder)] == [f"i{n}" for n in range(1000)]
+    assert [outcome.case.id for outcome in read_outcomes(finished.folder)] == [
+        f"i{n}" for n in range(1000)
+    ]
 
 
 def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_path):
@@ -162,7 +171,9 @@ def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
     ended = cli("run", path, "--engine", "ray", "--resume", "--no-charts")
     assert (ended.code, ended.err.strip().splitlines()[-1].split(":")[0]) == (0, "DONE"), ended.err
     now = read_manifest(finished.folder)
-    assert (now.partial, now.records) == ("", kept.records), "else it would be resumed again and again"
+    assert (now.partial, now.records) == ("", kept.records), (
+        "else it would be resumed again and again"
+    )
     assert json.loads((finished.folder / "summary.json").read_text())["totals"]["cases"] == 300
 
 
@@ -174,7 +185,9 @@ def test_a_changed_suite_is_refused(log, write):
     assert read_manifest(finished.folder).count == 200
     with pytest.raises(SettingsError, match="metrics changed since this run began"):
         run_on_cluster(
-            load_suite(path, {"metrics": ["chrf"]}), Options(Selection(limit=200), finished.folder), Cluster()
+            load_suite(path, {"metrics": ["chrf"]}),
+            Options(Selection(limit=200), finished.folder),
+            Cluster(),
         )
     made = (path.parent / "log.jsonl").read_text().splitlines()
     (path.parent / "log.jsonl").write_text("\n".join([*made[:200][::-1], *made[200:]]))
@@ -199,18 +212,25 @@ def test_one_limiter_for_the_whole_cluster(write):
     with FakeEndpoint(answer) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\nconcurrency = 2\n'
         path = write("suite.toml", suite)
-        finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=2, sizes=Sizes(shard=6, chunk=3)))
+        finished = run_on_cluster(
+            load_suite(path), Options(), Cluster(workers=2, sizes=Sizes(shard=6, chunk=3))
+        )
         assert finished.partial == ""
         assert len(endpoint.requests) == 24
     assert most == 2
-    assert all(outcome.scores["rubric.accuracy"].value is not None for outcome in read_outcomes(finished.folder))
+    assert all(
+        outcome.scores["rubric.accuracy"].value is not None
+        for outcome in read_outcomes(finished.folder)
+    )
 
 
 def test_a_judge_that_refuses_for_good_stops_the_run(write):
     write("log.jsonl", rows(6))
     with FakeEndpoint(lambda request: Said(401, '{"error": {"message": "bad key"}}')) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\n'
-        finished = run_on_cluster(load_suite(write("suite.toml", suite)), Options(), Cluster(workers=1))
+        finished = run_on_cluster(
+            load_suite(write("suite.toml", suite)), Options(), Cluster(workers=1)
+        )
     assert "401" in finished.partial
     assert list(read_outcomes(finished.folder)) == []
 
@@ -220,9 +240,13 @@ def test_embeddings_and_a_live_bot(cli, write, tmp_path):
         "raybot.py",
         'def answer(question):\n    return {"answer": "It is " + question, "contexts": ["a passage", question]}\n',
     )
-    write("log.jsonl", [{"id": f"i{n}", "question": f"What is {n}?", "expected": f"It is {n}"} for n in range(40)])
+    write(
+        "log.jsonl",
+        [{"id": f"i{n}", "question": f"What is {n}?", "expected": f"It is {n}"} for n in range(40)],
+    )
     path = write(
-        "suite.toml", 'name = "live"\ncases = ["log.jsonl"]\nprofile = "rag"\n[target]\ncall = "raybot:answer"\n'
+        "suite.toml",
+        'name = "live"\ncases = ["log.jsonl"]\nprofile = "rag"\n[target]\ncall = "raybot:answer"\n',
     )
     ended = cli("run", path, "--engine", "ray", "--workers", 2, "--quiet", "--no-charts", "--json")
     assert ended.code in (0, 1), ended.err
@@ -263,12 +287,17 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     """Ray of its own, as a user has it: each command finds the parts of those before and writes none of them again."""
     write("slow_metric.py", SLOW)
     write("log.jsonl", rows(10_000))
-    path = write("suite.toml", 'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n')
+    path = write(
+        "suite.toml",
+        'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n',
+    )
     options = ["--engine", "ray", "--workers", "1", "--quiet", "--no-charts", "--json"]
     command = [sys.executable, "-m", "answerkey", "run", str(path), *options]
 
     def stopped(number, at, *more):
-        process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         run = wait_for_parts(process, tmp_path / "results", at)
         process.send_signal(number)
         return run, process, process.communicate()[1]
@@ -284,7 +313,9 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     assert len(between) < 5
     ended = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=400)
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["totals"]["cases"] == 10_000, "standard output is one JSON value"
+    assert json.loads(ended.stdout)["totals"]["cases"] == 10_000, (
+        "standard output is one JSON value"
+    )
     after = written(run)
     assert len(after) == 5
     assert between.items() < after.items(), "a part that was there was written again"

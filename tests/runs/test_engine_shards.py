@@ -26,11 +26,14 @@ def sharded(folder, cases, size, selection=Selection()):  # noqa: B008
 @pytest.fixture
 def logs(tmp_path):
     made = rows(50)
-    text = "".join(json.dumps(row) + ("\r\n\r\n" if n % 7 == 0 else "\n") for n, row in enumerate(made[:20]))
+    text = "".join(
+        json.dumps(row) + ("\r\n\r\n" if n % 7 == 0 else "\n") for n, row in enumerate(made[:20])
+    )
     (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + text.encode() + b"   \n")
     write_parquet(tmp_path / "b.parquet", made[20:35], row_group=4)
     without_ids = [
-        {key: value for key, value in row.items() if key != "id"} | {"answer": "café — “1.5”"} for row in made[35:45]
+        {key: value for key, value in row.items() if key != "id"} | {"answer": "café — “1.5”"}
+        for row in made[35:45]
     ]
     old = "\n".join(json.dumps(row, ensure_ascii=False) for row in without_ids)
     (tmp_path / "c.jsonl").write_bytes(old.encode("cp1252"))
@@ -54,7 +57,13 @@ def test_shards_hold_the_cases_of_the_whole(logs, size):
 
 
 @pytest.mark.parametrize(
-    "selection", [Selection(limit=23), Selection(only="i1*"), Selection(only="i*", limit=21), Selection(file="c.jsonl")]
+    "selection",
+    [
+        Selection(limit=23),
+        Selection(only="i1*"),
+        Selection(only="i*", limit=21),
+        Selection(file="c.jsonl"),
+    ],
 )
 def test_a_selection_means_the_same_cases(logs, selection):
     expected = whole(logs, CASES, selection)
@@ -89,9 +98,14 @@ def test_the_digest_tells_another_order(tmp_path):
     assert forward.digest() != backward.digest()
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=6), min_size=1, max_size=30), st.integers(1, 12))
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=6), min_size=1, max_size=30),
+    st.integers(1, 12),
+)
 def test_any_lines_at_any_size(tmp_path_factory, answers, size):
     folder = tmp_path_factory.mktemp("any")
-    lines = [json.dumps({"question": "q?", "answer": answer}, ensure_ascii=False) for answer in answers]
+    lines = [
+        json.dumps({"question": "q?", "answer": answer}, ensure_ascii=False) for answer in answers
+    ]
     (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="\n")
     assert sharded(folder, ["a.jsonl"], size)[0] == whole(folder, ["a.jsonl"])

@@ -80,31 +80,62 @@ def test_a_live_bot_may_report_routes_of_its_own(cli, write):
     assert cli("run", suite, "--no-charts", "--gate", "mean[exact_match][sales] >= 1").code == 0
     other = cli("run", suite, "--no-charts", "--gate", "mean[exact_match][foo] >= 1")
     assert other.code == 1
-    assert 'no case has type or route "foo"; it fails if the target does not report that route' in other.err
+    assert (
+        'no case has type or route "foo"; it fails if the target does not report that route'
+        in other.err
+    )
     near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")
     assert (near.code, 'did you mean "easy"?' in near.err) == (2, True)
     assert cli("run", suite, "--dry-run", "--gate", "mean[foo] >= 1").code == 2
 
 
 def test_a_gate_on_a_mean_with_errors_fails():
-    good = Outcome(Case("1", "q"), Response("a"), {"chrf": Score(1.0)}, Verdict("PASSED", 1.0, 1.0, passed=True))
+    good = Outcome(
+        Case("1", "q"),
+        Response("a"),
+        {"chrf": Score(1.0)},
+        Verdict("PASSED", 1.0, 1.0, passed=True),
+    )
     bad = Outcome(Case("2", "q"), Response("a"), {"chrf": Score.failed("no")}, Verdict("ERROR"))
-    gates = ["mean[chrf] >= 0.5", "average_scores.chrf.mean >= 0.5", "mean[score] >= 0.5", "score.mean >= 0.5"]
+    gates = [
+        "mean[chrf] >= 0.5",
+        "average_scores.chrf.mean >= 0.5",
+        "mean[score] >= 0.5",
+        "score.mean >= 0.5",
+    ]
     for answer in answer_gates(parse_gates(gates), summarise([good, bad])):
         assert not answer.passed
         assert "1 with an error" in answer.note
 
 
 ROUTED = [
-    {"id": "a", "question": "a?", "expected": "yes", "answer": "yes", "type": "sales", "route": "docs"},
-    {"id": "b", "question": "b?", "expected": "yes", "answer": "no", "type": "hr", "route": "sales"},
+    {
+        "id": "a",
+        "question": "a?",
+        "expected": "yes",
+        "answer": "yes",
+        "type": "sales",
+        "route": "docs",
+    },
+    {
+        "id": "b",
+        "question": "b?",
+        "expected": "yes",
+        "answer": "no",
+        "type": "hr",
+        "route": "sales",
+    },
 ]
 
 
 @pytest.mark.parametrize(
     ("gate", "code", "said"),
     [
-        ("success[sales] >= 0.5", 2, '"sales" is a type and a route; write [type:sales] or [route:sales]'),
+        (
+            "success[sales] >= 0.5",
+            2,
+            '"sales" is a type and a route; write [type:sales] or [route:sales]',
+        ),
         ("mean[exact_match][sales] >= 0.5", 2, "[route:sales]"),
         ("success[type:sales] >= 0.5", 0, "type sales"),
         ("success[route:sales] >= 0.5", 1, "route sales"),

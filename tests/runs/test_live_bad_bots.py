@@ -35,7 +35,9 @@ def misbehave(body: dict[str, Any]) -> Any:
 
 def check_errors(suite: LiveSuite, shown: Any, reasons: dict[str, str]) -> None:
     assert shown.code == 3
-    assert shown.last_line.startswith(f"INCOMPLETE: {len(reasons)} of 40 cases ended in an error; most frequent")
+    assert shown.last_line.startswith(
+        f"INCOMPLETE: {len(reasons)} of 40 cases ended in an error; most frequent"
+    )
     outcomes = suite.outcomes()
     assert len(outcomes) == suite.count, "every case has an outcome"
     for key, outcome in outcomes.items():
@@ -106,7 +108,9 @@ def test_a_program(cli, tmp_path: Path) -> None:
             sys.stdout.flush()
     """
     (tmp_path / "bot.py").write_text(dedent(program))
-    suite = LiveSuite(tmp_path, {"run": [sys.executable, "-S", "bot.py"], "timeout": 4, "processes": 2})
+    suite = LiveSuite(
+        tmp_path, {"run": [sys.executable, "-S", "bot.py"], "timeout": 4, "processes": 2}
+    )
     reasons = {
         **REASONS,
         "c4": "not JSON",
@@ -117,7 +121,9 @@ def test_a_program(cli, tmp_path: Path) -> None:
     check_errors(suite, cli("run", suite.path, "--no-charts"), reasons)
 
 
-def test_ten_identical_infrastructure_errors_stop_the_run_with_one_message(cli, tmp_path: Path) -> None:
+def test_ten_identical_infrastructure_errors_stop_the_run_with_one_message(
+    cli, tmp_path: Path
+) -> None:
     with Bot(lambda body: (503, "text/plain", b"down for maintenance")) as bot:
         suite = LiveSuite(tmp_path, {"url": bot.url}, count=500)
         shown = cli("run", suite.path, "--workers", 5, "--no-charts")

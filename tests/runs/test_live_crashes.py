@@ -69,7 +69,10 @@ class World:
         self.log.touch()
         self.bot, self.judge = Server("bot", self.log), Server("judge", folder / "judge.log")
         (folder / "suite.toml").write_text(SUITE.format(bot=self.bot.port, judge=self.judge.port))
-        cases = [{"id": f"c{n}", "question": question(n), "expected": f"topic{n} explained"} for n in range(COUNT)]
+        cases = [
+            {"id": f"c{n}", "question": question(n), "expected": f"topic{n} explained"}
+            for n in range(COUNT)
+        ]
         (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
 
     def close(self) -> None:
@@ -81,8 +84,19 @@ class World:
 
     def start(self) -> subprocess.Popen[str]:
         resume = ["--resume"] if latest_run(self.folder / "results", "live") else []
-        command = [sys.executable, "-m", "answerkey", "run", "suite.toml", "--no-charts", "--quiet", *resume]
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "answerkey",
+            "run",
+            "suite.toml",
+            "--no-charts",
+            "--quiet",
+            *resume,
+        ]
+        return subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
 
     def answered(self) -> set[str]:
         """The questions whose answer is in the journal: from now on, nobody may ask them again."""
@@ -92,7 +106,11 @@ class World:
         whole = (folder / "responses.jsonl").read_bytes().split(b"\n")[1:-1]
         records = [json.loads(line) for line in whole]
         list(read_outcomes(folder))  # and it can be read, whatever happened
-        return {record["case"]["question"] for record in records if record["response"].get("error") is None}
+        return {
+            record["case"]["question"]
+            for record in records
+            if record["response"].get("error") is None
+        }
 
 
 def kill_ours(process: subprocess.Popen[str], world: World) -> int:
@@ -148,9 +166,17 @@ def test_six_troubles_in_one_run(tmp_path: Path, seed: int) -> None:
         for trouble in random.sample(TROUBLES, len(TROUBLES)):
             before, more = sum(world.asked().values()), random.randrange(20)
             process = world.start()
-            wait_until(lambda: process.poll() is not None or sum(world.asked().values()) > before + more)  # noqa: B023
+
+            def is_due(
+                process: subprocess.Popen[str] = process, questions: int = before + more
+            ) -> bool:
+                return process.poll() is not None or sum(world.asked().values()) > questions
+
+            wait_until(is_due)
             time.sleep(random.random() * 0.03)
-            assert process.poll() is None, f"it ended before the trouble: {process.communicate()[1]}"
+            assert process.poll() is None, (
+                f"it ended before the trouble: {process.communicate()[1]}"
+            )
             expected = trouble(process, world)
             told = process.communicate(timeout=60)[1]
             # A signal before the run takes it, or when it is done with it, ends the process as the system does: 128 + n.
@@ -165,7 +191,9 @@ def test_six_troubles_in_one_run(tmp_path: Path, seed: int) -> None:
         told = last.communicate(timeout=120)[1]
         assert last.returncode == 0, told
         asked = world.asked()
-        assert {text: asked[text] for text in settled} == settled, "what was answered is never asked again"
+        assert {text: asked[text] for text in settled} == settled, (
+            "what was answered is never asked again"
+        )
         outcomes = list(read_outcomes(latest_run(world.folder / "results", "live") or Path()))
         assert [o.case.id for o in outcomes] == [f"c{n}" for n in range(COUNT)]
         assert all(o.verdict.passed for o in outcomes)

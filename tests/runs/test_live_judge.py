@@ -12,7 +12,13 @@ from tests.support.loopback import Bot
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-GRADES = {"reasoning": "Right.", "accuracy": 5, "completeness": 5, "citation_quality": 5, "coherence": 3}
+GRADES = {
+    "reasoning": "Right.",
+    "accuracy": 5,
+    "completeness": 5,
+    "citation_quality": 5,
+    "coherence": 3,
+}
 
 
 def grade(body: Any) -> Any:
@@ -33,7 +39,11 @@ def test_the_judge_dies_and_comes_back(cli, tmp_path: Path) -> None:
         def die(body: Any) -> Any:
             nonlocal answered
             answered += 1
-            return grade(body) if answered <= 12 else (401, "application/json", b'{"error": "this key was revoked"}')
+            return (
+                grade(body)
+                if answered <= 12
+                else (401, "application/json", b'{"error": "this key was revoked"}')
+            )
 
         judge.reply = die
         stopped = cli("run", suite.path, "--no-charts")
@@ -46,7 +56,9 @@ def test_the_judge_dies_and_comes_back(cli, tmp_path: Path) -> None:
         before = bot.asked.copy()
         with Bot(grade, port=port):
             ended = cli("run", suite.path, "--resume", "--no-charts")
-        assert (ended.code, ended.last_line.split(";")[0]) == (0, "DONE: 40 of 40 cases passed"), ended.err
+        assert (ended.code, ended.last_line.split(";")[0]) == (0, "DONE: 40 of 40 cases passed"), (
+            ended.err
+        )
         assert all(bot.asked[text] == 1 for text in before), (
             "an answer that only lacks its score is not asked for again"
         )

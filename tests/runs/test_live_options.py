@@ -59,7 +59,9 @@ def test_one_file_or_one_collection(cli, suite: LiveSuite, bot: Bot) -> None:
     (suite.folder / "hr").mkdir()
     (suite.folder / "hr" / "leave.jsonl").write_text(json.dumps({**case(50), "id": "leave"}) + "\n")
     (suite.folder / "hr" / "pay.jsonl").write_text(json.dumps({**case(51), "id": "pay"}) + "\n")
-    suite.path.write_text(suite.path.read_text().replace('["cases.jsonl"]', '["cases.jsonl", "hr/*.jsonl"]'))
+    suite.path.write_text(
+        suite.path.read_text().replace('["cases.jsonl"]', '["cases.jsonl", "hr/*.jsonl"]')
+    )
     assert cli("run", suite.path, "--file", "pay.jsonl", "--no-charts").code == 0
     assert asked(bot) == {question(51)}
     bot.asked.clear()
@@ -68,21 +70,36 @@ def test_one_file_or_one_collection(cli, suite: LiveSuite, bot: Bot) -> None:
 
 
 def test_resume_keeps_the_selection(cli, suite: LiveSuite, bot: Bot) -> None:
-    bot.reply = lambda body: (500, "text/plain", b"") if body["question"] == question(12) else right(body)
+    bot.reply = lambda body: (
+        (500, "text/plain", b"") if body["question"] == question(12) else right(body)
+    )
     assert cli("run", suite.path, "--only", "c1[0-9]", "--no-charts").code == 3
     bot.reply = right
     assert cli("run", suite.path, "--resume", "--no-charts").code == 0
     assert asked(bot) == {question(n) for n in range(10, 20)}
 
 
-def test_the_printed_command_goes_on_with_the_same_options(cli, suite: LiveSuite, bot: Bot, monkeypatch) -> None:
+def test_the_printed_command_goes_on_with_the_same_options(
+    cli, suite: LiveSuite, bot: Bot, monkeypatch
+) -> None:
     """What was said on the command line is part of the run: the command to go on with says it again."""
     import shlex
 
-    bot.reply = lambda body: {"answer": "No idea."} if body["question"] == question(5) else right(body)
+    bot.reply = lambda body: (
+        {"answer": "No idea."} if body["question"] == question(5) else right(body)
+    )
     out = suite.folder / "my results"
     stopped = cli(
-        "run", suite.path, "--stop-on-fail", "--metrics", "token_f1", "--out", out, "--workers", 3, "--no-charts"
+        "run",
+        suite.path,
+        "--stop-on-fail",
+        "--metrics",
+        "token_f1",
+        "--out",
+        out,
+        "--workers",
+        3,
+        "--no-charts",
     )
     told = next(line for line in stopped.err.splitlines() if line.startswith("to continue: "))
     bot.reply = right
@@ -107,13 +124,17 @@ def test_a_budget_ends_the_run_and_every_report_says_so(
     reports = [*folder.glob("report.*"), folder / "junit.xml"]
     assert len(reports) >= 3
     for report in reports:
-        assert "partial" in report.read_text().lower(), f"{report.name} passes a part off as the whole"
+        assert "partial" in report.read_text().lower(), (
+            f"{report.name} passes a part off as the whole"
+        )
     assert cli("run", suite.path, "--resume", "--no-charts").code == 0
     assert max(bot.asked.values()) == 1
     assert "partial" not in (folder / "report.txt").read_text().lower()
 
 
-def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(cli, tmp_path: Path, bot: Bot) -> None:
+def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(
+    cli, tmp_path: Path, bot: Bot
+) -> None:
     talk = {
         "conversation": [
             {"turn": 1, "user": "What is topic1?", "expected_answer_contains": ["topic1"]},
@@ -124,7 +145,11 @@ def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(cli, tmp_pat
     suite = LiveSuite(tmp_path, {"url": bot.url})
     for n in range(4):
         (tmp_path / f"talk{n}.json").write_text(json.dumps(talk))
-    text = suite.path.read_text().replace('["cases.jsonl"]', '["talk*.json"]').replace("keyword_recall", "contains")
+    text = (
+        suite.path.read_text()
+        .replace('["cases.jsonl"]', '["talk*.json"]')
+        .replace("keyword_recall", "contains")
+    )
     suite.path.write_text(text)
     shown = cli("run", suite.path, "--no-charts")
     assert shown.code == 0, shown.err
@@ -136,7 +161,9 @@ def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(cli, tmp_pat
 
 
 def test_the_expected_answer_never_leaves_the_house(cli, suite: LiveSuite, bot: Bot) -> None:
-    suite.write_cases([{**case(1), "expected": "SECRET-EXPECTED", "note": "SECRET-NOTE", "tags": ["SECRET-TAG"]}])
+    suite.write_cases(
+        [{**case(1), "expected": "SECRET-EXPECTED", "note": "SECRET-NOTE", "tags": ["SECRET-TAG"]}]
+    )
     cli("run", suite.path, "--no-charts")
     assert bot.requests
     assert "SECRET" not in json.dumps(bot.requests)

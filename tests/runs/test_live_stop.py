@@ -65,12 +65,15 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
     ):
         assert part in stopped.out
     assert (
-        f"answerkey run {suite.path} --workers 5 --no-charts --resume --resume-limit 1 --stop-on-fail\n" in stopped.out
+        f"answerkey run {suite.path} --workers 5 --no-charts --resume --resume-limit 1 --stop-on-fail\n"
+        in stopped.out
     )
     kept = suite.outcomes()
     assert {f"c{n}" for n in range(17)} <= set(kept), "earlier outcomes are kept"
     assert "c17" not in kept, "the failed one is not counted as done"
-    assert set(bot.asked) == {o.case.question for o in kept.values()} | {BAD}, "and so is all that was asked meanwhile"
+    assert set(bot.asked) == {o.case.question for o in kept.values()} | {BAD}, (
+        "and so is all that was asked meanwhile"
+    )
     assert len(kept) < 39, "it stopped"
 
     before = bot.asked.copy()
@@ -84,7 +87,9 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
     fixed = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
     assert bot.asked - before == Counter({BAD: 1}), "exactly that one"
     assert fixed.code == 0
-    assert re.match(r"DONE: 1 case asked, 0 failed; \d+ cases left after --resume-limit 1; ", fixed.last_line)
+    assert re.match(
+        r"DONE: 1 case asked, 0 failed; \d+ cases left after --resume-limit 1; ", fixed.last_line
+    )
     assert suite.outcomes()["c17"].verdict.passed
 
     ended = cli("run", suite.path, "--resume", "--no-charts")
@@ -100,10 +105,15 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
 
 def figures(suite: LiveSuite) -> dict:
     summary = json.loads((suite.run / "summary.json").read_text())
-    return {key: summary[key] for key in ("totals", "score", "average_scores", "pass_rate", "partial", "performance")}
+    return {
+        key: summary[key]
+        for key in ("totals", "score", "average_scores", "pass_rate", "partial", "performance")
+    }
 
 
-def test_with_one_worker_nothing_is_asked_after_the_failure(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+def test_with_one_worker_nothing_is_asked_after_the_failure(
+    cli, suite: LiveSuite, bot: BrokenBot
+) -> None:
     stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 1, "--no-charts")
     assert (stopped.code, head(stopped)) == (1, STOPPED)
     assert sum(bot.asked.values()) == 18
@@ -111,7 +121,9 @@ def test_with_one_worker_nothing_is_asked_after_the_failure(cli, suite: LiveSuit
 
 
 def test_recorded_answers_stop_at_the_first_failure(cli, suite: LiveSuite, tmp_path: Path) -> None:
-    rows = [{**case(n), "answer": "none" if n in (3, 5) else f"topic{n} explained"} for n in range(8)]
+    rows = [
+        {**case(n), "answer": "none" if n in (3, 5) else f"topic{n} explained"} for n in range(8)
+    ]
     suite.target = {"kind": "recorded"}
     suite.write()
     suite.write_cases(rows)
@@ -127,7 +139,9 @@ def test_recorded_answers_stop_at_the_first_failure(cli, suite: LiveSuite, tmp_p
 
 def test_a_failure_stays_waiting_until_it_is_mended(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     """Whether or not the commands in between say --stop-on-fail again."""
-    none = cli("run", suite.path, "--no-charts") and cli("run", suite.path, "--investigate", "--json")
+    none = cli("run", suite.path, "--no-charts") and cli(
+        "run", suite.path, "--investigate", "--json"
+    )
     assert (none.code, none.json["waiting"], none.json["asked_again"]) == (0, None, None)
     cli("run", suite.path, "--stop-on-fail", "--no-charts")
     cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
@@ -141,7 +155,9 @@ def test_a_failure_stays_waiting_until_it_is_mended(cli, suite: LiveSuite, bot: 
     assert suite.outcomes()["c17"].verdict.passed
 
 
-def test_a_threshold_of_ones_own_holds_while_it_is_mended(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+def test_a_threshold_of_ones_own_holds_while_it_is_mended(
+    cli, suite: LiveSuite, bot: BrokenBot
+) -> None:
     bot.reply = lambda body: {"answer": "topic17"} if body["question"] == BAD else right(body)
     cli("run", suite.path, "--stop-on-fail", "0.8", "--no-charts")
     still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
@@ -237,7 +253,9 @@ def test_investigate_days_later_in_a_new_process_from_the_folder_alone(
 
 
 def fresh(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "answerkey", *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "answerkey", *arguments], capture_output=True, text=True, timeout=120
+    )
 
 
 def change_the_profile(suite: LiveSuite) -> None:
@@ -261,7 +279,11 @@ def change_the_settings(suite: LiveSuite) -> None:
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [(change_the_profile, "profile"), (change_the_cases, "cases"), (change_the_settings, "settings")],
+    [
+        (change_the_profile, "profile"),
+        (change_the_cases, "cases"),
+        (change_the_settings, "settings"),
+    ],
 )
 def test_a_change_is_named_refused_and_recorded_when_accepted(
     cli, suite: LiveSuite, bot: BrokenBot, change, name: str
@@ -285,7 +307,11 @@ def test_a_change_is_named_refused_and_recorded_when_accepted(
     if name == "cases":
         expected = expected - {"c3"} | {"c40"}
     assert set(suite.outcomes()) == expected
-    again = {key for key, outcome in done.items() if bot.asked[outcome.case.question] > before[outcome.case.question]}
+    again = {
+        key
+        for key, outcome in done.items()
+        if bot.asked[outcome.case.question] > before[outcome.case.question]
+    }
     assert again == set(), "what is finished is not asked again"
     assert cli("run", suite.path, "--resume").code == 0, "and the change is now what the run is"
 
@@ -293,8 +319,18 @@ def test_a_change_is_named_refused_and_recorded_when_accepted(
 def test_the_judges_reasoning_is_on_the_screen(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     def grade(body):
         bad = "No idea, sorry." in body["messages"][-1]["content"]
-        grades = {"accuracy": 0 if bad else 5, "completeness": 0 if bad else 5, "citation_quality": 5, "coherence": 3}
-        text = json.dumps({"reasoning": "It does not say \x1b[31mwhat the topic is." if bad else "Right.", **grades})
+        grades = {
+            "accuracy": 0 if bad else 5,
+            "completeness": 0 if bad else 5,
+            "citation_quality": 5,
+            "coherence": 3,
+        }
+        text = json.dumps(
+            {
+                "reasoning": "It does not say \x1b[31mwhat the topic is." if bad else "Right.",
+                **grades,
+            }
+        )
         return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
     with Bot(grade) as judge:

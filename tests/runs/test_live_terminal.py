@@ -23,7 +23,9 @@ def command(suite: LiveSuite, *more: str) -> list[str]:
 
 def test_the_bar_and_the_failure_screen(tmp_path: Path) -> None:
     def reply(body):
-        return {"answer": f"No idea. {HOSTILE}"} if body["question"] == question(30) else right(body)
+        return (
+            {"answer": f"No idea. {HOSTILE}"} if body["question"] == question(30) else right(body)
+        )
 
     with Bot(reply, delay=0.05) as bot:
         suite = LiveSuite(tmp_path, {"url": bot.url})
@@ -36,7 +38,14 @@ def test_the_bar_and_the_failure_screen(tmp_path: Path) -> None:
     assert "/40 " in seen
     for part in ("/s, ", " s left", "100 % of ", " passed, mean ", " failed", "slowest "):
         assert part in seen
-    for part in ("FAILED: c30", question(30), "topic30 explained", "Scores", "What the profile requires", "Next"):
+    for part in (
+        "FAILED: c30",
+        question(30),
+        "topic30 explained",
+        "Scores",
+        "What the profile requires",
+        "Next",
+    ):
         assert part in seen
     again = f"answerkey run {suite.path} --workers 2 --no-charts --resume"
     assert f"    {again} --resume-limit 1 --stop-on-fail\n" in seen, "whole, to be copied"
@@ -68,7 +77,9 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_ctrl_c_twice_stops_at_once_and_takes_the_bot_along(tmp_path: Path) -> None:
     """The bot hangs for ever, so that waiting for it would be too."""
-    (tmp_path / "bot.py").write_text("import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    (tmp_path / "bot.py").write_text(
+        "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
     suite = LiveSuite(tmp_path, {"run": [sys.executable, "bot.py"], "timeout": 500}, count=5)
     sent: list[int] = []
 
@@ -96,7 +107,9 @@ def _ends(process: Path) -> bool:
     return False
 
 
-def test_what_a_bot_prints_is_not_our_data(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_bot_prints_is_not_our_data(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "chatty_bot.py").write_text("def answer(q):\n    print('thinking')\n    return q\n")
     suite = LiveSuite(tmp_path, {"call": "chatty_bot:answer"}, count=3)

@@ -29,7 +29,9 @@ def test_figures_equal_numpy(values):
         return
     assert found.mean == pytest.approx(np.mean(values), rel=1e-9, abs=1e-9)
     assert (found.min, found.max) == (min(values), max(values))
-    assert tally(values).quantile(0.95) == pytest.approx(np.quantile(values, 0.95), rel=1e-9, abs=1e-9)
+    assert tally(values).quantile(0.95) == pytest.approx(
+        np.quantile(values, 0.95), rel=1e-9, abs=1e-9
+    )
     if len(values) > 1:
         assert found.sd == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-4)
         assert found.ci95[0] <= found.ci95[1]
@@ -60,7 +62,13 @@ def test_many_values_are_not_kept_and_their_quantiles_are_near():
 
 
 @pytest.mark.parametrize(
-    ("values", "sd"), [([0.1] * 3, 0.0), ([1 / 3] * 7, 0.0), ([1e9, 1e9 + 1, 1e9 + 2], 1.0), ([0.9999999] * 100, 0.0)]
+    ("values", "sd"),
+    [
+        ([0.1] * 3, 0.0),
+        ([1 / 3] * 7, 0.0),
+        ([1e9, 1e9 + 1, 1e9 + 2], 1.0),
+        ([0.9999999] * 100, 0.0),
+    ],
 )
 def test_the_deviation_loses_nothing_to_a_large_mean(values, sd):
     assert tally(values).figure().sd == sd

@@ -20,7 +20,9 @@ class Clock:
         return self.now
 
 
-def outcome(number: int, *, passed: bool = True, status: str = "", seconds: float | None = 0.5) -> Outcome:
+def outcome(
+    number: int, *, passed: bool = True, status: str = "", seconds: float | None = 0.5
+) -> Outcome:
     status = status or ("PASSED" if passed else "FAILED")
     score = None if status in {"ERROR", "SCORED"} else 0.9 if passed else 0.3
     verdict = Verdict(status, score=score, passed=passed and status == "PASSED")
@@ -34,12 +36,22 @@ def test_every_figure_with_its_denominator() -> None:
     assert (figures.pace(), figures.quality()) == ("-/s", "")
     clock.now += 2
     for number, item in enumerate(
-        [outcome(1), outcome(2, passed=False), outcome(3, status="ERROR", seconds=None), outcome(4, seconds=4.25)]
+        [
+            outcome(1),
+            outcome(2, passed=False),
+            outcome(3, status="ERROR", seconds=None),
+            outcome(4, seconds=4.25),
+        ]
     ):
         figures.add(item)
         assert figures.done == 11 + number
-    assert figures.pace() == "2.0/s, 3 s left", "what was done before a resume does not count towards the rate"
-    assert figures.quality() == "67 % of 3 passed, mean 0.7 over 3, 1 failed, 1 error, slowest 4.2 s (qa#Q4)"
+    assert figures.pace() == "2.0/s, 3 s left", (
+        "what was done before a resume does not count towards the rate"
+    )
+    assert (
+        figures.quality()
+        == "67 % of 3 passed, mean 0.7 over 3, 1 failed, 1 error, slowest 4.2 s (qa#Q4)"
+    )
 
 
 def test_without_a_profile_nothing_has_failed() -> None:

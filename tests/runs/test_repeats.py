@@ -66,7 +66,8 @@ def suite(write, tmp_path, request):
         module = f"flaky_bot_{abs(hash(request.node.nodeid)) % 10**8}"
         write(f"{module}.py", BOT)
         cases = rows or [
-            {"id": f"c{n}", "question": f"case {n} {pattern}", "expected": "yes"} for n, pattern in enumerate(patterns)
+            {"id": f"c{n}", "question": f"case {n} {pattern}", "expected": "yes"}
+            for n, pattern in enumerate(patterns)
         ]
         write("cases.jsonl", cases)
         return write("suite.toml", SUITE.format(module=module, k=k, more=more))
@@ -143,7 +144,12 @@ def test_a_requirement_that_cannot_be_met_is_refused(cli, suite, more, message):
 
 def test_recorded_answers_cannot_be_repeated(cli, write):
     write("cases.jsonl", [{"id": "a", "question": "q?", "expected": "yes", "answer": "yes"}])
-    shown = cli("run", write("s.toml", 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n'), "--repeats", "3")
+    shown = cli(
+        "run",
+        write("s.toml", 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n'),
+        "--repeats",
+        "3",
+    )
     assert shown.code == 2
     assert "recorded answers are always the same" in shown.last_line
 
@@ -201,7 +207,9 @@ def answer(question, history=()):
     turns = list(read_outcomes(folder))
     begun = [attempt.response.answer for attempt in turns[0].attempts]
     assert sorted(begun) == ["start 0", "start 1", "start 2"]
-    assert [a.response.answer for a in turns[2].attempts] == [f"{start} then turn 3" for start in begun]
+    assert [a.response.answer for a in turns[2].attempts] == [
+        f"{start} then turn 3" for start in begun
+    ]
 
 
 def test_a_worker_of_a_cluster_repeats_too(cli, suite):
@@ -234,10 +242,18 @@ def test_the_viewer_shows_the_repeats(cli, suite):
     assert "pass^5" in page
     assert "4 flaky cases: c2, c3, c4, c6" in page
     place = next(
-        case["n"] for case in ask(app, f"/run/{folder.name}?format=json").json()["cases"] if case["id"] == "c3"
+        case["n"]
+        for case in ask(app, f"/run/{folder.name}?format=json").json()["cases"]
+        if case["id"] == "c3"
     )
     case = ask(app, f"/run/{folder.name}/case/{place}?format=json").json()["case"]
-    assert [attempt["status"] for attempt in case["attempts"]] == ["FAILED", "PASSED", "FAILED", "FAILED", "FAILED"]
+    assert [attempt["status"] for attempt in case["attempts"]] == [
+        "FAILED",
+        "PASSED",
+        "FAILED",
+        "FAILED",
+        "FAILED",
+    ]
     assert "Repeats" in ask(app, f"/run/{folder.name}/case/{place}").text
 
 
@@ -264,8 +280,14 @@ def answer(question):
 @pytest.mark.slow
 def test_a_thousand_cases_five_times_killed_at_twenty_moments(write, tmp_path):
     write("slow_bot.py", SLOW_BOT)
-    write("cases.jsonl", [{"id": f"c{n}", "question": f"q {n}", "expected": "yes"} for n in range(1000)])
-    suite = write("suite.toml", SUITE.format(module="slow_bot", k=5, more="").replace("workers = 1", "workers = 4"))
+    write(
+        "cases.jsonl",
+        [{"id": f"c{n}", "question": f"q {n}", "expected": "yes"} for n in range(1000)],
+    )
+    suite = write(
+        "suite.toml",
+        SUITE.format(module="slow_bot", k=5, more="").replace("workers = 1", "workers = 4"),
+    )
     log, kills = tmp_path / "asked.log", 0
     moments = random.Random(20)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -282,7 +304,9 @@ def test_a_thousand_cases_five_times_killed_at_twenty_moments(write, tmp_path):
         kills += process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
-    last = subprocess.run([*start, "--resume"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    last = subprocess.run(
+        [*start, "--resume"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert last.returncode == 0, last.stderr
     assert kills == 20
     folder = latest_run(tmp_path / "results", "flaky")
@@ -290,7 +314,9 @@ def test_a_thousand_cases_five_times_killed_at_twenty_moments(write, tmp_path):
     outcomes = list(read_outcomes(folder))
     assert Counter(outcome.case.id for outcome in outcomes) == {f"c{n}": 1 for n in range(1000)}
     assert all(len(outcome.attempts) == 5 for outcome in outcomes)
-    stored = [json.loads(line)["n"] for line in (folder / "responses.jsonl").read_text().splitlines()[1:]]
+    stored = [
+        json.loads(line)["n"] for line in (folder / "responses.jsonl").read_text().splitlines()[1:]
+    ]
     assert Counter(stored) == dict.fromkeys(range(5000), 1)
     asked = Counter(log.read_text().splitlines())
     assert set(asked) == {f"q {n}" for n in range(1000)}

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 CASES = [
-    {"id": f"q{n}", "question": f"q {n}?", "expected": "yes", "answer": "no" if n == 1 else "yes"} for n in range(4)
+    {"id": f"q{n}", "question": f"q {n}?", "expected": "yes", "answer": "no" if n == 1 else "yes"}
+    for n in range(4)
 ]
 SUITE = """
 name = "{name}"
@@ -51,7 +52,9 @@ class World:
         """A new run; unfinished with `stop`."""
         out = suite.parent / "results"
         before = set(out.glob("*"))
-        shown = self.cli("run", suite, "--quiet", "--no-charts", *(["--stop-on-fail"] if stop else []), *more)
+        shown = self.cli(
+            "run", suite, "--quiet", "--no-charts", *(["--stop-on-fail"] if stop else []), *more
+        )
         assert shown.code == (1 if stop else 0), shown.err
         (new,) = set(out.glob("*")) - before
         return new

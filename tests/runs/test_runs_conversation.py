@@ -32,7 +32,10 @@ def test_each_turn_is_told_what_the_bot_said_before_also_after_a_crash(cli, writ
     assert [turn["answer"] for turn in asked(suite.parent)[2][1]] == list(told.values())
 
     run = latest_run(suite.parent / "results", "talk")
-    for name in ("responses.jsonl", "scores.jsonl"):  # as if it had been killed after the second turn
+    for name in (
+        "responses.jsonl",
+        "scores.jsonl",
+    ):  # as if it had been killed after the second turn
         lines = (run / name).read_text().splitlines(keepends=True)
         (run / name).write_text("".join(lines[:3]))
     (suite.parent / "seen.jsonl").unlink()
@@ -49,14 +52,20 @@ COUNTING = BOT.replace('"about " + question', 'f"answer {len(history) + 1}"')
 
 def test_a_user_who_says_the_same_words_again_is_told_what_was_answered_each_time(cli, write):
     write("talk_bot.py", COUNTING)
-    write("talk.json", {"conversation": [{"user": said} for said in ("Tell me.", "more", "more", "more")]})
+    write(
+        "talk.json",
+        {"conversation": [{"user": said} for said in ("Tell me.", "more", "more", "more")]},
+    )
     suite = write("suite.toml", SUITE)
     assert cli("run", suite, "--quiet", "--no-charts").code == 0
     told = [("Tell me.", "answer 1"), ("more", "answer 2"), ("more", "answer 3")]
     assert [(turn["user"], turn["answer"]) for turn in asked(suite.parent)[3][1]] == told
 
     run = latest_run(suite.parent / "results", "talk")
-    for name in ("responses.jsonl", "scores.jsonl"):  # as if it had been killed after the third turn
+    for name in (
+        "responses.jsonl",
+        "scores.jsonl",
+    ):  # as if it had been killed after the third turn
         lines = (run / name).read_text().splitlines(keepends=True)
         (run / name).write_text("".join(lines[:4]))
     (suite.parent / "seen.jsonl").unlink()

@@ -40,7 +40,11 @@ def suite(write):
         write(
             "cases.jsonl",
             [
-                {"id": f"c{n}", "question": f"question {n}", "expected": f"the answer to question {n}"}
+                {
+                    "id": f"c{n}",
+                    "question": f"question {n}",
+                    "expected": f"the answer to question {n}",
+                }
                 for n in range(count)
             ],
         )
@@ -99,7 +103,9 @@ def test_fifty_kills_lose_nothing_and_ask_nothing_twice(suite):
 
 def wait_for_growth(process, log, size):
     for _ in range(3000):
-        if process.poll() is not None or (log.exists() and len(log.read_text().splitlines()) > size):
+        if process.poll() is not None or (
+            log.exists() and len(log.read_text().splitlines()) > size
+        ):
             return
         time.sleep(0.01)
     pytest.fail("the run did not begin")
@@ -149,14 +155,23 @@ def test_two_processes_cannot_write_one_run(suite):
 def test_a_changed_suite_is_refused_until_it_is_accepted(suite, write):
     path = suite(4)
     assert run_to_end(path, "--limit", "4")[0] == 0
-    write("cases.jsonl", [{"id": f"c{n}", "question": f"question {n}", "expected": "other"} for n in range(1, 6)])
+    write(
+        "cases.jsonl",
+        [{"id": f"c{n}", "question": f"question {n}", "expected": "other"} for n in range(1, 6)],
+    )
     code, told = run_to_end(path, "--resume")
     assert code == 2
     assert "the cases changed" in told
     code, told = run_to_end(path, "--resume", "--accept-changes", "--limit", "5")
     assert code == 0, told
     run = latest_run(path.parent / "results", "slow")
-    assert sorted(outcome.case.id for outcome in read_outcomes(run)) == ["c1", "c2", "c3", "c4", "c5"]
+    assert sorted(outcome.case.id for outcome in read_outcomes(run)) == [
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+        "c5",
+    ]
     assert "cases" in json.loads((run / "run.json").read_text())["changes"][0]["changed"]
 
 
@@ -165,7 +180,9 @@ def test_a_changed_suite_is_refused_until_it_is_accepted(suite, write):
 def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(suite, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True
+    )
     if mounted.returncode != 0:
         pytest.skip("this machine does not allow mounting a tmpfs")
     try:

@@ -19,7 +19,17 @@ METRICS = (
 
 
 def scores(folder: Path, hash_seed: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "answerkey", "score", "cases.jsonl", "--metrics", METRICS, "--model", "none"]
+    command = [
+        sys.executable,
+        "-m",
+        "answerkey",
+        "score",
+        "cases.jsonl",
+        "--metrics",
+        METRICS,
+        "--model",
+        "none",
+    ]
     subprocess.run(
         [*command, "--no-charts", "--quiet", "--name", f"seed{hash_seed}"],
         cwd=folder,

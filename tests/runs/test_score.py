@@ -22,7 +22,9 @@ def test_every_report_is_there_and_says_the_same(scored):
     shown, run = scored()
     assert shown.code == 0, shown.err
     assert shown.last_line.startswith("DONE: ")
-    assert shown.out.splitlines()[-1] == shown.last_line, "kept in a file, the report ends the same way"
+    assert shown.out.splitlines()[-1] == shown.last_line, (
+        "kept in a file, the report ends the same way"
+    )
     names = {path.name for path in run.iterdir()}
     assert {
         "results.jsonl",
@@ -46,7 +48,10 @@ def test_every_report_is_there_and_says_the_same(scored):
     assert lines[2]["verdict"]["status"] == "UNSCORED"
     summary = json.loads((run / "summary.json").read_text())
     assert summary["average_scores"]["exact_match"]["mean"] == 0.5
-    assert (summary["average_scores"]["exact_match"]["n"], summary["average_scores"]["exact_match"]["of"]) == (2, 3)
+    assert (
+        summary["average_scores"]["exact_match"]["n"],
+        summary["average_scores"]["exact_match"]["of"],
+    ) == (2, 3)
     assert summary["average_scores"]["exact_match"]["not_applicable"] == 1
     assert summary["totals"] | {"statuses": 0} == {
         "cases": 3,
@@ -61,7 +66,15 @@ def test_every_report_is_there_and_says_the_same(scored):
     assert summary["route_accuracy"] == 0.5
     assert summary["response_time"]["average"] == 2.0
     assert summary["by_type"]["books"]["pass_rate"] == 0.5
-    assert set(summary["fingerprint"]) == {"cases", "profile", "metrics", "judge", "embedding", "settings", "answers"}
+    assert set(summary["fingerprint"]) == {
+        "cases",
+        "profile",
+        "metrics",
+        "judge",
+        "embedding",
+        "settings",
+        "answers",
+    }
     assert "scored 2/3" in (run / "report.txt").read_text()
 
 
@@ -74,9 +87,15 @@ def test_a_route_left_out_is_a_wrong_route_unless_the_bot_never_gives_one(scored
 
 
 def test_of_a_bot_that_never_gives_its_route_no_accuracy_is_told(scored):
-    _, run = scored(rows=[{key: value for key, value in row.items() if key != "route"} for row in ROWS])
+    _, run = scored(
+        rows=[{key: value for key, value in row.items() if key != "route"} for row in ROWS]
+    )
     summary = json.loads((run / "summary.json").read_text())
-    assert (summary["route_accuracy"], summary["route_accuracy_n"], summary["route_confusion"]) == (None, 0, {})
+    assert (summary["route_accuracy"], summary["route_accuracy_n"], summary["route_confusion"]) == (
+        None,
+        0,
+        {},
+    )
 
 
 def test_hostile_text_is_inert_in_every_report(scored):
@@ -108,11 +127,19 @@ def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
 
 def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypatch):
     rows = [ROWS[0], *({"id": f"gone{n}", "question": "Not answered?"} for n in range(30))]
-    shown = cli("score", write("a.jsonl", rows), "--metrics", "exact_match", "--out", tmp_path, "--json")
-    assert shown.json["errors"] == {'No response: no answer recorded: case "gone0", and similar': 30}
-    one = cli("score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json")
+    shown = cli(
+        "score", write("a.jsonl", rows), "--metrics", "exact_match", "--out", tmp_path, "--json"
+    )
+    assert shown.json["errors"] == {
+        'No response: no answer recorded: case "gone0", and similar': 30
+    }
+    one = cli(
+        "score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json"
+    )
     assert one.json["errors"] == {'No response: no answer recorded: case "gone0"': 1}
-    assert one.last_line.startswith("INCOMPLETE: 1 of 2 cases ended in an error; most frequent cause")
+    assert one.last_line.startswith(
+        "INCOMPLETE: 1 of 2 cases ended in an error; most frequent cause"
+    )
 
 
 def test_every_metric_that_broke_is_named(cli, write, tmp_path):
@@ -124,7 +151,9 @@ def test_every_metric_that_broke_is_named(cli, write, tmp_path):
     listed = 'modules = ["bad_metrics"]\nmetrics = ["first_bad", "second_bad"]\n'
     weighed = "[profile]\nname = 'x'\npass = 0.5\ncriteria = [{ metric = 'first_bad' }, { metric = 'second_bad' }]\n"
     for more in ("", weighed):
-        shown = cli("run", write("suite.toml", f'cases = ["a.jsonl"]\n{listed}{more}'), "--json", "--quiet")
+        shown = cli(
+            "run", write("suite.toml", f'cases = ["a.jsonl"]\n{listed}{more}'), "--json", "--quiet"
+        )
         (told,) = shown.json["errors"]
         assert "first_bad, second_bad: ZeroDivisionError" in told
 
@@ -132,14 +161,18 @@ def test_every_metric_that_broke_is_named(cli, write, tmp_path):
 def test_one_is_not_many(cli, write, tmp_path):
     path = write("a.jsonl", [ROWS[0]])
     assert cli("cases", path).err == "DONE: 1 valid case\n"
-    shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path, "--gate", "errors == 0")
+    shown = cli(
+        "score", path, "--metrics", "exact_match", "--out", tmp_path, "--gate", "errors == 0"
+    )
     assert shown.last_line.startswith("PASS: 1 gate passed; ")
 
 
 def test_the_printed_command_works_as_it_stands(cli, write, tmp_path):
     rows = [ROWS[0], {"id": "gone", "question": "Not answered?", "expected": "x"}]
     path = write("my answers.jsonl", rows)
-    shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path / "my out", "--no-charts")
+    shown = cli(
+        "score", path, "--metrics", "exact_match", "--out", tmp_path / "my out", "--no-charts"
+    )
     told = next(line for line in shown.err.splitlines() if line.startswith("to continue: "))
     write("my answers.jsonl", [ROWS[0]])
     again = cli(*shlex.split(told.removeprefix("to continue: answerkey ")))
@@ -161,7 +194,15 @@ def test_rescore_changes_the_ruler_and_never_the_answers(scored, cli, write, tmp
 
 
 def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
-    shown = cli("score", write("a.jsonl", ROWS), "--metrics", "token_f1,ndcg@5", "--out", tmp_path / "o", "--json")
+    shown = cli(
+        "score",
+        write("a.jsonl", ROWS),
+        "--metrics",
+        "token_f1,ndcg@5",
+        "--out",
+        tmp_path / "o",
+        "--json",
+    )
     assert shown.code == 0, shown.err
     assert shown.json["totals"]["statuses"] == {"SCORED": 3}
     assert shown.json["pass_rate"] is None
@@ -181,7 +222,10 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
         (["--profile", "route-awre"], 'did you mean "route-aware"'),
         ([], "nothing to measure"),
         (["--metrics", "rubric.accuracy"], "needs a judge"),
-        (["--metrics", "exact_match", "--module", "no_such_module"], "no module no_such_module next to the suite"),
+        (
+            ["--metrics", "exact_match", "--module", "no_such_module"],
+            "no module no_such_module next to the suite",
+        ),
     ],
 )
 def test_wrong_settings_are_one_line_and_no_run(cli, write, tmp_path, more, told):
@@ -198,7 +242,9 @@ def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monk
         "from answerkey import metric\n@metric('shouting', needs=('answer',), empty='0')\ndef shouting(case, response):\n    'Is it loud?'\n    return response.answer.isupper()\n",
     )
     write("a.jsonl", [{"question": "q", "answer": "LOUD"}])
-    suite = write("suite.toml", 'cases = ["a.jsonl"]\nmodules = ["my_metrics"]\nmetrics = ["shouting"]\n')
+    suite = write(
+        "suite.toml", 'cases = ["a.jsonl"]\nmodules = ["my_metrics"]\nmetrics = ["shouting"]\n'
+    )
     shown = cli("run", suite, "--json", "--quiet")
     assert shown.code == 0, shown.err
     assert shown.json["average_scores"]["shouting"]["mean"] == 1.0
@@ -209,8 +255,14 @@ def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monk
     [
         ("cases = 3\n", "expected a list of strings or text"),
         ('cases = ["a.jsonl"]\nmetric = ["x"]\n', 'did you mean "metrics"'),
-        ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n', 'did you mean "workers"'),
-        ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n', "expected a whole number of 1 or more"),
+        (
+            'cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n',
+            'did you mean "workers"',
+        ),
+        (
+            'cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n',
+            "expected a whole number of 1 or more",
+        ),
         ("cases = [\n", "not valid TOML"),
         ("", "names no cases"),
         ('cases = ["b.jsonl"]\nmetrics = ["token_f1"]\n', "no such file"),
@@ -229,7 +281,9 @@ def test_response_keeps_unknown_apart_from_zero():
     assert Response(answer="x").seconds is None
 
 
-def test_a_damaged_model_is_done_without_where_the_profile_allows(cli, write, tmp_path, monkeypatch):
+def test_a_damaged_model_is_done_without_where_the_profile_allows(
+    cli, write, tmp_path, monkeypatch
+):
     from answerkey import embed
     from answerkey.embed import minilm
     from answerkey.errors import StorageError
@@ -243,14 +297,21 @@ def test_a_damaged_model_is_done_without_where_the_profile_allows(cli, write, tm
     shown = cli("score", path, "--profile", "route-aware", "--out", tmp_path / "o", "--no-charts")
     assert shown.code == 0, shown.err
     assert "note: without embeddings (the embedding model is damaged)" in shown.out
-    shown = cli("score", path, "--metrics", "answer_correctness", "--out", tmp_path / "p", "--no-charts")
+    shown = cli(
+        "score", path, "--metrics", "answer_correctness", "--out", tmp_path / "p", "--no-charts"
+    )
     assert shown.code == 3
     assert "the embedding model is damaged" in shown.err
     embed._load.cache_clear()
 
 
 def test_reports_print_a_mean_s_reading_beside_it(cli, write, tmp_path):
-    row = {"id": "1", "question": "What is the refund window?", "expected": "30 days", "answer": "30 days"}
+    row = {
+        "id": "1",
+        "question": "What is the refund window?",
+        "expected": "30 days",
+        "answer": "30 days",
+    }
     path = write("rag.jsonl", [{**row, "contexts": ["Cats sleep a lot."]}])
     for profile in (("--profile", "rag"), ("--metrics", "context_relevance,answer_correctness")):
         shown = cli("score", path, *profile, "--out", tmp_path / "out")
@@ -276,9 +337,14 @@ def test_the_judge_is_asked_about_later_chunks_while_an_early_call_takes_long(wr
             raise AssertionError("the first call was waited for")
         return '{"reason": "r", "score": 0.75}'
 
-    rows = [{"id": str(n), "question": f"question {n}?", "expected": "x", "answer": "y"} for n in range(12)]
+    rows = [
+        {"id": str(n), "question": f"question {n}?", "expected": "x", "answer": "y"}
+        for n in range(12)
+    ]
     path = write("cases.jsonl", rows)
-    suite = suite_of({"cases": [path.name], "metrics": ["judge.relevance", "exact_match"]}, path.parent)
+    suite = suite_of(
+        {"cases": [path.name], "metrics": ["judge.relevance", "exact_match"]}, path.parent
+    )
     judge = ModelJudge(ScriptedChat(reply), concurrency=2)
     store, _ = run_in_memory(prepare(suite, judge=judge))
     outcomes = list(store.outcomes())

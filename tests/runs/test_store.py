@@ -8,7 +8,8 @@ import pytest
 from answerkey import compare, open_run
 
 ROWS = [
-    {"id": f"q{n}", "question": f"q {n}?", "expected": "yes", "answer": "yes" if n % 5 else "no"} for n in range(30)
+    {"id": f"q{n}", "question": f"q {n}?", "expected": "yes", "answer": "yes" if n % 5 else "no"}
+    for n in range(30)
 ]
 PROFILE = """
 name = "words"
@@ -53,15 +54,30 @@ def without_records(run):
 
 
 DAMAGES = {
-    "a lost score": (lambda run: lose_a_line(run, "scores.jsonl"), "scores.jsonl has 29 of 30 records"),
-    "a lost answer": (lambda run: lose_a_line(run, "responses.jsonl"), "responses.jsonl has 29 of 30 records"),
-    "a deleted journal": (lambda run: (run / "scores.jsonl").unlink(), "scores.jsonl has 0 of 30 records"),
+    "a lost score": (
+        lambda run: lose_a_line(run, "scores.jsonl"),
+        "scores.jsonl has 29 of 30 records",
+    ),
+    "a lost answer": (
+        lambda run: lose_a_line(run, "responses.jsonl"),
+        "responses.jsonl has 29 of 30 records",
+    ),
+    "a deleted journal": (
+        lambda run: (run / "scores.jsonl").unlink(),
+        "scores.jsonl has 0 of 30 records",
+    ),
     "both journals deleted": (
         lambda run: [(run / name).unlink() for name in ("scores.jsonl", "responses.jsonl")],
         "responses.jsonl has 0 of 30 records",
     ),
-    "fewer cases in run.json": (lambda run: change_count(run, 29), "run.json names 29 cases, 30 were recorded"),
-    "more cases in run.json": (lambda run: change_count(run, 31), "run.json names 31 cases, 30 were recorded"),
+    "fewer cases in run.json": (
+        lambda run: change_count(run, 29),
+        "run.json names 29 cases, 30 were recorded",
+    ),
+    "more cases in run.json": (
+        lambda run: change_count(run, 31),
+        "run.json names 31 cases, 30 were recorded",
+    ),
     "an earlier version": (
         lambda run: (without_records(run), lose_a_line(run, "scores.jsonl")),
         "29 of 30 cases are stored",

@@ -16,7 +16,9 @@ HELLO = [{"role": "user", "content": "hello"}]
 
 
 def open_chat(endpoint: FakeEndpoint, **settings: Any) -> Endpoint:
-    return endpoint.closing(Endpoint(read_chat(endpoint.settings(**settings), ChatTable, "[judge]"), QUICK))
+    return endpoint.closing(
+        Endpoint(read_chat(endpoint.settings(**settings), ChatTable, "[judge]"), QUICK)
+    )
 
 
 def ask_many(chat: Endpoint, count: int, schema: Any = None) -> list[Any]:

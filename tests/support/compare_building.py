@@ -35,10 +35,17 @@ def side(name: str, outcomes: Sequence[Outcome], **fingerprint: str) -> Side:
     return read_side(name, PRINT | fingerprint, outcomes)
 
 
-def simple(name: str, scores: Sequence[float | None], answer: str = "yes", **fingerprint: str) -> Side:
+def simple(
+    name: str, scores: Sequence[float | None], answer: str = "yes", **fingerprint: str
+) -> Side:
     """A run with these overall scores, and the same numbers as its one metric."""
     rows = [
-        outcome(f"q{n}", value, answer, {"keyword_recall": Score.failed("boom") if value is None else Score(value)})
+        outcome(
+            f"q{n}",
+            value,
+            answer,
+            {"keyword_recall": Score.failed("boom") if value is None else Score(value)},
+        )
         for n, value in enumerate(scores)
     ]
     return side(name, rows, **fingerprint)

@@ -57,4 +57,8 @@ def write_parquet(path: Path, made: list[dict[str, object]], row_group: int = 70
 def figures(folder: Path) -> dict[str, object]:
     """summary.json without the times and places at which it was made."""
     summary = json.loads((folder / "summary.json").read_text())
-    return {key: value for key, value in summary.items() if key not in ("timestamp", "created", "settings")}
+    return {
+        key: value
+        for key, value in summary.items()
+        if key not in ("timestamp", "created", "settings")
+    }

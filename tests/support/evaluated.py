@@ -17,7 +17,9 @@ ROWS: list[dict[str, Any]] = [
 METRICS = ["token_f1", "exact_match"]
 
 
-RUBRIC = '{"accuracy": 5, "completeness": 4, "citation_quality": 3, "coherence": 3, "reasoning": "fine"}'
+RUBRIC = (
+    '{"accuracy": 5, "completeness": 4, "citation_quality": 3, "coherence": 3, "reasoning": "fine"}'
+)
 
 
 def quiet(data: Any = ROWS, metrics: Any = METRICS, **options: Any) -> ak.Run:

@@ -64,7 +64,11 @@ def completion(content: str | None, finish: str = "stop", **message: Any) -> Sai
     body = {
         "model": "fake-1",
         "choices": [
-            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
+            {
+                "index": 0,
+                "finish_reason": finish,
+                "message": {"role": "assistant", "content": content, **message},
+            }
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
     }
@@ -75,7 +79,9 @@ def verdict(score: float, reason: str = "because") -> Said:
     return completion(json.dumps({"reason": reason, "score": score}))
 
 
-def grades(accuracy: float = 4, completeness: float = 3, citation_quality: float = 5, coherence: float = 3) -> Said:
+def grades(
+    accuracy: float = 4, completeness: float = 3, citation_quality: float = 5, coherence: float = 3
+) -> Said:
     return completion(
         json.dumps(
             {
@@ -126,7 +132,9 @@ class FakeEndpoint:
         return {"base_url": self.base_url, "model": "fake", "timeout": 5, **more}
 
     def __enter__(self) -> FakeEndpoint:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
         return self
 
     def closing(self, client: Any) -> Any:
@@ -183,7 +191,9 @@ class FakeEndpoint:
             connection.close()
             return False
         if isinstance(said, Drip):
-            head = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n" + (b"" if said.headers_first else b"\r\n")
+            head = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n" + (
+                b"" if said.headers_first else b"\r\n"
+            )
             connection.sendall(head)
             while not self._ended.wait(said.every):
                 connection.sendall(b"x")
@@ -191,7 +201,11 @@ class FakeEndpoint:
         if said.delay:
             time.sleep(said.delay)
         body = said.body.encode() if isinstance(said.body, str) else said.body
-        headers = {"content-type": "application/json", "content-length": str(len(body)), **said.headers}
+        headers = {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            **said.headers,
+        }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         connection.sendall(f"HTTP/1.1 {said.status} X\r\n{lines}\r\n".encode() + body)
         return True

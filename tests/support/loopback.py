@@ -15,7 +15,9 @@ class Bot:
     """`reply(body)` gives the JSON to send; or (status, content type, bytes) to send exactly that,
     with an address as fourth where it redirects."""
 
-    def __init__(self, reply: Callable[[Any], Any] | None = None, delay: float = 0.0, port: int = 0) -> None:
+    def __init__(
+        self, reply: Callable[[Any], Any] | None = None, delay: float = 0.0, port: int = 0
+    ) -> None:
         self.reply = reply or (lambda body: {"answer": f"About {body['question']}"})
         self.delay = delay
         self.asked: Counter[str] = Counter()
@@ -65,7 +67,14 @@ def _handler(bot: Bot) -> type[BaseHTTPRequestHandler]:
                 body = json.loads(raw)
             except ValueError:
                 body = raw.decode("utf-8", "replace")
-            bot.took({"method": self.command, "path": self.path, "headers": dict(self.headers), "body": body})
+            bot.took(
+                {
+                    "method": self.command,
+                    "path": self.path,
+                    "headers": dict(self.headers),
+                    "body": body,
+                }
+            )
             time.sleep(bot.delay)
             reply = bot.reply(body if raw else self.path)
             if not (isinstance(reply, tuple) and len(reply) in (3, 4)):

@@ -17,7 +17,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support.live_suite import right
 from tests.support.loopback import Bot
 
-GRADES = {"reasoning": "as it should be", "accuracy": 5, "completeness": 5, "citation_quality": 5, "coherence": 3}
+GRADES = {
+    "reasoning": "as it should be",
+    "accuracy": 5,
+    "completeness": 5,
+    "citation_quality": 5,
+    "coherence": 3,
+}
 
 
 def main(role: str, port: int, log: str) -> None:

@@ -27,7 +27,9 @@ def at_a_terminal(
         os.execv(command[0], command)
     ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     shown = ""
-    limit = Timer(LONGEST, os.kill, (child, signal.SIGKILL))  # a test that waits for a message in vain must not hang
+    limit = Timer(
+        LONGEST, os.kill, (child, signal.SIGKILL)
+    )  # a test that waits for a message in vain must not hang
     limit.start()
     try:
         while piece := os.read(master, 65536):

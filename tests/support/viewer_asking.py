@@ -30,7 +30,13 @@ class Reply:
 
 
 def ask(
-    app: Any, address: str, *, method: str = "GET", host: str = "127.0.0.1:8765", body: bytes = b"", **headers: str
+    app: Any,
+    address: str,
+    *,
+    method: str = "GET",
+    host: str = "127.0.0.1:8765",
+    body: bytes = b"",
+    **headers: str,
 ) -> Reply:
     """`headers` by name with underscores: `cookie=…`, `origin=…`."""
     path, _, query = address.partition("?")
@@ -66,7 +72,11 @@ def ask(
         await app(scope, receive, send)
 
     anyio.run(run)
-    return Reply(start["status"], {name.decode(): value.decode() for name, value in start["headers"]}, b"".join(parts))
+    return Reply(
+        start["status"],
+        {name.decode(): value.decode() for name, value in start["headers"]},
+        b"".join(parts),
+    )
 
 
 def charts_are_drawn(page: Any) -> None:

@@ -26,7 +26,10 @@ PROFILE: dict[str, Any] = {
         {"name": "acceptable", "at": 0.6, "status": "ACCEPTABLE"},
         {"name": "failed", "at": 0.0, "status": "FAILED"},
     ],
-    "criteria": [{"metric": "keyword_recall", "weight": 0.6}, {"metric": "groundedness", "weight": 0.4}],
+    "criteria": [
+        {"metric": "keyword_recall", "weight": 0.6},
+        {"metric": "groundedness", "weight": 0.4},
+    ],
 }
 
 HOSTILE = (
@@ -54,8 +57,12 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
     judged: list[Any] = []
     for n, outcome in enumerate(outcomes):
         case = outcome.case
-        answered.append({"n": n, "id": case.id, "case": to_json(case), "response": to_json(outcome.response)})
-        judged.append({"n": n, "id": case.id, "scores": outcome.scores, "verdict": to_json(outcome.verdict)})
+        answered.append(
+            {"n": n, "id": case.id, "case": to_json(case), "response": to_json(outcome.response)}
+        )
+        judged.append(
+            {"n": n, "id": case.id, "scores": outcome.scores, "verdict": to_json(outcome.verdict)}
+        )
     responses.append(answered)
     scores.append(judged)
     responses.close()
@@ -91,7 +98,14 @@ def plain(n: int, version: int = 1) -> Outcome:
         f"case-{n:03}", f"When does shop number {n} open?", (f"Shop {n} opens at {n} o'clock.",), type=f"kind {n % 3}",
         expected_route="sales" if n % 5 else "documents",
     )  # fmt: skip
-    passages = (Passage(f"Shop {n}: it opens at {n} o'clock, said the manager.", id=f"doc-{n}", score=0.8, page="3"),)
+    passages = (
+        Passage(
+            f"Shop {n}: it opens at {n} o'clock, said the manager.",
+            id=f"doc-{n}",
+            score=0.8,
+            page="3",
+        ),
+    )
     if n % 11 == 7:
         return outcome(case, Response(error="HTTP 503 from the bot"), {})
     sentences = [
@@ -100,9 +114,16 @@ def plain(n: int, version: int = 1) -> Outcome:
         {"text": answer[first + 1 :], "start": first + 1, "end": len(answer), "probability": 0.93, "flag": True,
          "passage": None, "span": None, "reason": "no passage says so"},
     ]  # fmt: skip
-    grounded = Score(0.5 if n % 4 else 0.9, "one sentence has no support", details={"sentences": sentences})
+    grounded = Score(
+        0.5 if n % 4 else 0.9, "one sentence has no support", details={"sentences": sentences}
+    )
     facts = [
-        {"text": f"Shop {n} opens at {n} o'clock", "state": "found", "probability": 0.9, "quote": answer[:first]},
+        {
+            "text": f"Shop {n} opens at {n} o'clock",
+            "state": "found",
+            "probability": 0.9,
+            "quote": answer[:first],
+        },
         {
             "text": f"Shop {n} is open every day",
             "state": "contradicted",
@@ -117,7 +138,9 @@ def plain(n: int, version: int = 1) -> Outcome:
         "groundedness": grounded, "rubric.accuracy": _judged(n),
         "exact_match": Score.not_applicable("nothing to match") if n % 2 else Score(0.0),
     }  # fmt: skip
-    return outcome(case, Response(answer, passages, route, sources=(f"doc-{n}",), seconds=0.01 * n), scores)
+    return outcome(
+        case, Response(answer, passages, route, sources=(f"doc-{n}",), seconds=0.01 * n), scores
+    )
 
 
 def _judged(n: int) -> Score:
@@ -138,31 +161,56 @@ def hostile(n: int) -> Outcome:
         note=text, tags=(text,), source_file=text, priority=text,
     )  # fmt: skip
     passages = (Passage(f"passage {text}", id=text, page=text),)
-    sentence = {"start": 0, "end": 10**9, "flag": True, "probability": 0.9, "reason": text, "passage": 0, "span": text}
+    sentence = {
+        "start": 0,
+        "end": 10**9,
+        "flag": True,
+        "probability": 0.9,
+        "reason": text,
+        "passage": 0,
+        "span": text,
+    }
     scores = {
         "keyword_recall": Score(n % 10 / 10, text, details=_hostile_details(text)),
         "groundedness": Score(0.2, text, details={"sentences": [sentence, {"flag": text}, text]}),
         f"own {text}": Score.failed(text, raw=text, reasoning=[text, text], model=text),
     }
-    response = Response(f"answer {text}", passages, text, sources=(text,), seconds=0.1, extra={text: text})
+    response = Response(
+        f"answer {text}", passages, text, sources=(text,), seconds=0.1, extra={text: text}
+    )
     return outcome(case, response, scores)
 
 
 def _hostile_details(text: str) -> dict[str, Any]:
     fact = {"text": text, "state": text, "quote": text}
     criterion = {"name": text, "ask": text, "met": text, "reason": text, "quote": text}
-    return {"facts": [fact, text, {"state": "missing"}], "claims": [fact], "criteria": [criterion, {}], "quote": text}
+    return {
+        "facts": [fact, text, {"state": "missing"}],
+        "claims": [fact],
+        "criteria": [criterion, {}],
+        "quote": text,
+    }
 
 
 def long_line(size: int = 1_000_000) -> Outcome:
     scores = {"keyword_recall": Score(0.1), "groundedness": Score(0.1, "x" * 100_000)}
-    return outcome(Case("long", "q" * size, ("e" * size,)), Response("a" * size, (Passage("p" * size),)), scores)
+    return outcome(
+        Case("long", "q" * size, ("e" * size,)),
+        Response("a" * size, (Passage("p" * size),)),
+        scores,
+    )
 
 
 def make_sweep(folder: Path) -> Path:
     folder.mkdir(parents=True)
     settings = [
-        {"setting": name, "alpha": alpha, "k": k, f"recall@{k}": 0.4 + alpha / 3, f"f1@{k}": 0.3 + alpha / 4}
+        {
+            "setting": name,
+            "alpha": alpha,
+            "k": k,
+            f"recall@{k}": 0.4 + alpha / 3,
+            f"f1@{k}": 0.3 + alpha / 4,
+        }
         for name, alpha in (("Balanced_Hybrid", 0.5), ("Pure_BM25", 0.0), ("<b>own</b>", 1.0))
         for k in (3, 5)
     ]
@@ -170,8 +218,14 @@ def make_sweep(folder: Path) -> Path:
             "searched": {"bm25": "robertson"}, "milliseconds": {"Pure_BM25": {"mean": 1.5}}}  # fmt: skip
     (folder / "sweep.json").write_text(json.dumps(told), encoding="utf-8")
     (folder / "evaluation_results.csv").write_text("setting\nPure_BM25\n", encoding="utf-8")
-    chart = {"data": {"values": settings}, "mark": "bar", "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}}}
-    (folder / "charts.json").write_text(json.dumps({"1_methods": titled("Methods", chart)}), encoding="utf-8")
+    chart = {
+        "data": {"values": settings},
+        "mark": "bar",
+        "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}},
+    }
+    (folder / "charts.json").write_text(
+        json.dumps({"1_methods": titled("Methods", chart)}), encoding="utf-8"
+    )
     return folder
 
 

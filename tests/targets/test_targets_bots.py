@@ -31,7 +31,9 @@ def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: bots.RagBot) -
     assert "98 days" in (response.answer or "")
     assert response.sources[0] == "leave.md"
     assert len(response.passages) == 3
-    checks = assess_answer("How long is maternity leave?", response.answer, response.passages).checks
+    checks = assess_answer(
+        "How long is maternity leave?", response.answer, response.passages
+    ).checks
     assert checks["citations_valid"] is True
 
 
@@ -56,7 +58,9 @@ def test_a_model_gets_numbered_passages_and_its_tokens_are_kept() -> None:
     embed = load_embedder()
     chat = ScriptedChat([Reply("98 days [1].", prompt_tokens=120, completion_tokens=5)])
     retriever = open_retriever({"documents": str(FOLDER / "documents")}, embed)
-    response = bots.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(Question("q", "How long is maternity leave?"))
+    response = bots.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(
+        Question("q", "How long is maternity leave?")
+    )
     assert response.answer == "98 days [1]."
     assert (response.prompt_tokens, response.completion_tokens) == (120, 5)
     assert "[1] # Leave policy" in chat.asked[0][-1]["content"]
@@ -131,6 +135,8 @@ def test_full_context_sends_all_knowledge_and_the_question() -> None:
         ({"knowlege": "documents"}, SettingsError, 'did you mean "knowledge"'),
     ],
 )
-def test_bad_settings_of_full_context(settings: dict[str, Any], error: type[Exception], told: str) -> None:
+def test_bad_settings_of_full_context(
+    settings: dict[str, Any], error: type[Exception], told: str
+) -> None:
     with pytest.raises(error, match=told):
         bots.make_full_context(settings, FOLDER)

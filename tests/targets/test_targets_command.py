@@ -22,7 +22,9 @@ def program(tmp_path: Path):
 
     def make(body: str, **table: Any) -> Target:
         source = "import json, os, sys, time\nnumber = 0\nfor line in sys.stdin:\n    number += 1\n    ask = json.loads(line)\n"
-        source += "    q = ask['question']\n" + "".join(f"    {row}\n" for row in dedent(body).strip().splitlines())
+        source += "    q = ask['question']\n" + "".join(
+            f"    {row}\n" for row in dedent(body).strip().splitlines()
+        )
         (tmp_path / "bot.py").write_text(source)
         made.append(make_target({"run": [sys.executable, "-S", "-u", "bot.py"], **table}, tmp_path))
         return made[-1]
@@ -87,16 +89,30 @@ def test_one_that_ended_by_itself_costs_no_question(program) -> None:
     [
         ("time.sleep(60)", "timed out: no answer within 1 s", "infrastructure"),
         ("print('thinking...')", 'the reply is not JSON: "thinking..."', "content"),
-        ("sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.flush()", "not valid UTF-8", "content"),
+        (
+            "sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.flush()",
+            "not valid UTF-8",
+            "content",
+        ),
         ("print(json.dumps('x' * 50_000_000))", "too large", "content"),
         ("print('null')", "returned None", "content"),
         ("print('\"\"')", "empty answer", "content"),
-        ("print(json.dumps({'id': 'other', 'answer': 'x'}))", "a reply to another question", "content"),
+        (
+            "print(json.dumps({'id': 'other', 'answer': 'x'}))",
+            "a reply to another question",
+            "content",
+        ),
         ("print(json.dumps({'error': 'no idea'}))", "no idea", "content"),
     ],
 )
 def test_each_failure_is_one_questions_own(program, body: str, error: str, kind: str) -> None:
-    bad = "\n".join(["if q == 'bad':", *(f"    {row}" for row in body.splitlines()), "else: print(json.dumps('fine'))"])
+    bad = "\n".join(
+        [
+            "if q == 'bad':",
+            *(f"    {row}" for row in body.splitlines()),
+            "else: print(json.dumps('fine'))",
+        ]
+    )
     target = program(bad, timeout=1 if "sleep" in body else 20)
     assert ask(target, "good").answer == "fine"
     got = ask(target, "bad")

@@ -28,7 +28,9 @@ def token_cosine(a: str, b: str) -> float:
 
 def ask(folder: Path, question: str, **settings: object) -> Response:
     (folder / "faq.csv").write_text(ROWS, encoding="utf-8")
-    return make_faq({"kind": "faq", "faq": "faq.csv", **settings}, folder).ask(Question("q", question))
+    return make_faq({"kind": "faq", "faq": "faq.csv", **settings}, folder).ask(
+        Question("q", question)
+    )
 
 
 def test_the_cosine_of_the_worked_example() -> None:
@@ -61,7 +63,14 @@ def test_an_empty_question_or_no_overlap_is_no_match(tmp_path: Path, question: s
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [("PSoC?", "psoc"), ("(psoc)", "psoc!"), ("“PSoC”", "psoc"), ("psoc psoc", "PSOC"), ("¿psoc?", "psoc…")]
+    ("a", "b"),
+    [
+        ("PSoC?", "psoc"),
+        ("(psoc)", "psoc!"),
+        ("“PSoC”", "psoc"),
+        ("psoc psoc", "PSOC"),
+        ("¿psoc?", "psoc…"),
+    ],
 )
 def test_case_punctuation_and_repeats_do_not_matter(a: str, b: str) -> None:
     assert token_cosine(a, b) == 1.0
@@ -119,7 +128,9 @@ def test_bad_files_are_named(tmp_path: Path, name: str, text: str, told: str) ->
         ({"faq": "faq.csv", "minimum": 2}, "from 0 to 1"),
     ],
 )
-def test_bad_settings_say_what_to_do(tmp_path: Path, settings: dict[str, object], told: str) -> None:
+def test_bad_settings_say_what_to_do(
+    tmp_path: Path, settings: dict[str, object], told: str
+) -> None:
     (tmp_path / "faq.csv").write_text(ROWS)
     with pytest.raises(SettingsError, match=told):
         make_faq(settings, tmp_path)

@@ -12,7 +12,12 @@ from answerkey.errors import SettingsError
 from answerkey.targets.fields import fill, json_path
 from answerkey.types import Question
 
-DATA = {"a": {"b": [1, {"c": "x"}, {"c": None}, {"c": "y"}]}, "a b": {"k-1": 2}, "0": "zero", "": "none"}
+DATA = {
+    "a": {"b": [1, {"c": "x"}, {"c": None}, {"c": "y"}]},
+    "a b": {"k-1": 2},
+    "0": "zero",
+    "": "none",
+}
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,12 @@ def test_all_fields_of_a_dict(bot) -> None:
             }
     """)  # fmt: skip
     got = target.ask(ASK)
-    assert (got.answer, got.route, got.sources, got.retrieved) == ("Nine.", "kpi", ("a.pdf", "B"), ("34", "7"))
+    assert (got.answer, got.route, got.sources, got.retrieved) == (
+        "Nine.",
+        "kpi",
+        ("a.pdf", "B"),
+        ("34", "7"),
+    )
     assert [(p.text, p.id, p.page, p.score) for p in got.passages] == [
         ("one", None, None, None),
         ("two", "9", "3", 0.5),
@@ -99,16 +104,34 @@ def test_a_retriever_needs_no_answer(bot) -> None:
         ("def answer(q): return 'x' * 50_000_000", "more than 10 MB", "content"),
         ("def answer(q): return 'half \\ud83d'", "not valid text", "content"),
         ("def answer(q): return {'error': 'quota used up'}", "quota used up", "content"),
-        ("def answer(q): raise ValueError('bad\\nthing')", "raised ValueError: bad thing", "content"),
+        (
+            "def answer(q): raise ValueError('bad\\nthing')",
+            "raised ValueError: bad thing",
+            "content",
+        ),
         ("import sys\ndef answer(q): sys.exit(3)", "raised SystemExit", "content"),
         ("async def answer(q): raise SystemExit(3)", "raised SystemExit", "content"),
-        ("def answer(q): raise ConnectionRefusedError('no')", "ConnectionRefusedError: no", "infrastructure"),
+        (
+            "def answer(q): raise ConnectionRefusedError('no')",
+            "ConnectionRefusedError: no",
+            "infrastructure",
+        ),
         ("async def answer(q): raise TimeoutError('mine')", "TimeoutError: mine", "infrastructure"),
-        ("import time\ndef answer(q): time.sleep(60)", "timed out: no answer within 0.2 s", "infrastructure"),
-        ("import asyncio\nasync def answer(q): await asyncio.sleep(60)", "timed out", "infrastructure"),
+        (
+            "import time\ndef answer(q): time.sleep(60)",
+            "timed out: no answer within 0.2 s",
+            "infrastructure",
+        ),
+        (
+            "import asyncio\nasync def answer(q): await asyncio.sleep(60)",
+            "timed out",
+            "infrastructure",
+        ),
     ],
 )
-def test_each_failure_is_an_error_of_that_question_only(bot, source: str, error: str, kind: str) -> None:
+def test_each_failure_is_an_error_of_that_question_only(
+    bot, source: str, error: str, kind: str
+) -> None:
     got = bot(source, timeout=0.2 if "sleep" in source else 20).ask(ASK)
     assert got.answer is None
     assert error in (got.error or "")
@@ -164,7 +187,9 @@ def test_never_more_at_once_than_told(bot) -> None:
         concurrency=2,
     )
     responses: list[Response] = []
-    threads = [threading.Thread(target=lambda: responses.append(target.ask(ASK))) for _ in range(10)]
+    threads = [
+        threading.Thread(target=lambda: responses.append(target.ask(ASK))) for _ in range(10)
+    ]
     start = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -196,7 +221,11 @@ def test_retries_only_when_asked_for_and_only_of_infrastructure(bot) -> None:
 
 
 def test_warm_up_asks_something_else_first(bot) -> None:
-    target = bot("calls = []\ndef answer(q):\n    calls.append(q)\n    return q", warmup=2, warmup_question="Ready?")
+    target = bot(
+        "calls = []\ndef answer(q):\n    calls.append(q)\n    return q",
+        warmup=2,
+        warmup_question="Ready?",
+    )
     assert [target.ask(ASK).answer, target.ask(ASK).answer] == ["How old?", "How old?"]
     assert sys.modules["mybot"].calls == ["Ready?", "Ready?", "How old?", "How old?"]
 
@@ -221,7 +250,9 @@ def test_warm_up_asks_something_else_first(bot) -> None:
         ({"make": "mybot:maker"}, "expected an object with ask"),
     ],
 )
-def test_wrong_settings_are_told_before_the_first_question(tmp_path: Path, monkeypatch, table, message: str) -> None:
+def test_wrong_settings_are_told_before_the_first_question(
+    tmp_path: Path, monkeypatch, table, message: str
+) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "mybot", raising=False)
     (tmp_path / "mybot.py").write_text(
@@ -272,17 +303,23 @@ def test_an_edited_bot_and_what_it_imports_are_read_again(tmp_path: Path, monkey
     (tmp_path / "my_metric.py").write_text(
         "from answerkey import metric\n@metric\ndef shout(case, response):\n    return 1.0\n"
     )
-    (tmp_path / "edited_bot.py").write_text("import my_words\ndef answer(q):\n    return my_words.WORD\n")
+    (tmp_path / "edited_bot.py").write_text(
+        "import my_words\ndef answer(q):\n    return my_words.WORD\n"
+    )
     suite = tmp_path / "suite.toml"
     suite.write_text(
         'cases = ["cases.jsonl"]\nmodules = ["my_metric"]\nmetrics = ["shout"]\n[target]\ncall = "edited_bot:answer"\n'
     )
 
     def answer() -> str | None:
-        return next(iter(answerkey.run_suite(suite, out=None, progress=False).outcomes)).response.answer
+        return next(
+            iter(answerkey.run_suite(suite, out=None, progress=False).outcomes)
+        ).response.answer
 
     assert answer() == "old"
-    (tmp_path / "my_words.py").write_text("WORD = 'new'\n")  # of the same size, within the same second
+    (tmp_path / "my_words.py").write_text(
+        "WORD = 'new'\n"
+    )  # of the same size, within the same second
     assert answer() == "new"
     (tmp_path / "edited_bot.py").write_text("def answer(q):\n    return 'edited'\n")
     assert answer() == "edited"

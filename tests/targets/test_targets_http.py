@@ -37,11 +37,20 @@ def test_one_line_is_enough() -> None:
         assert got.answer == 'About Was kostet "es"? {id}'
         assert bot.requests[0]["body"] == {"question": ASK.text}
         ask({"url": bot.url}, TALK)
-        assert bot.requests[1]["body"] == {"question": "And now?", "history": [{"user": "How old?", "answer": "Nine."}]}
+        assert bot.requests[1]["body"] == {
+            "question": "And now?",
+            "history": [{"user": "How old?", "answer": "Nine."}],
+        }
 
 
 def test_templates_and_paths() -> None:
-    reply = {"out": {"text": "Nine."}, "hits": [{"t": "p1"}, {"t": "p2"}], "r": "kpi", "pages": [3, 34], "n": 7}
+    reply = {
+        "out": {"text": "Nine."},
+        "hits": [{"t": "p1"}, {"t": "p2"}],
+        "r": "kpi",
+        "pages": [3, 34],
+        "n": 7,
+    }
     with Bot(lambda body: reply) as bot:
         got = ask(
             {
@@ -53,28 +62,49 @@ def test_templates_and_paths() -> None:
         )  # fmt: skip
         request = bot.requests[0]
     assert (request["method"], request["path"]) == ("PUT", "/v2/ask")
-    assert request["body"] == {"q": "Q: And now?", "n": [1, "c2"], "h": [{"user": "How old?", "answer": "Nine."}]}
-    assert (got.answer, got.contexts, got.route, got.retrieved) == ("Nine.", ("p1", "p2"), "kpi", ("3", "34"))
+    assert request["body"] == {
+        "q": "Q: And now?",
+        "n": [1, "c2"],
+        "h": [{"user": "How old?", "answer": "Nine."}],
+    }
+    assert (got.answer, got.contexts, got.route, got.retrieved) == (
+        "Nine.",
+        ("p1", "p2"),
+        "kpi",
+        ("3", "34"),
+    )
     assert (got.prompt_tokens, got.cost, got.sources) == (7, None, ())
 
 
-@pytest.mark.parametrize("table", [{"params": {"q": "{question}", "k": 3}}, {"url": "/ask?q={question}&k=3"}])
+@pytest.mark.parametrize(
+    "table", [{"params": {"q": "{question}", "k": 3}}, {"url": "/ask?q={question}&k=3"}]
+)
 def test_the_question_in_the_address(table: dict[str, Any]) -> None:
     with Bot(lambda path: {"answer": path}) as bot:
         got = ask({**table, "url": bot.url + table.get("url", "/ask")}, Question("1", "a & b/ü?"))
         assert bot.requests[0]["method"] == "GET"
-    assert (got.answer or "").startswith("/ask?q=a%20%26%20b%2F%C3%BC%3F&k=3") or "q=a+%26+b" in (got.answer or "")
+    assert (got.answer or "").startswith("/ask?q=a%20%26%20b%2F%C3%BC%3F&k=3") or "q=a+%26+b" in (
+        got.answer or ""
+    )
 
 
 def test_a_body_in_text_quotes_the_question_right() -> None:
     with Bot(lambda body: {"answer": body["deep"]["q"] if isinstance(body, dict) else body}) as bot:
         assert ask({"url": bot.url, "body": '{"deep": {"q": "{question}"}}'}).answer == ASK.text
-        assert ask({"url": bot.url, "body": "<q>{question} {id}</q>"}).answer == f"<q>{ASK.text} c1</q>"
+        assert (
+            ask({"url": bot.url, "body": "<q>{question} {id}</q>"}).answer
+            == f"<q>{ASK.text} c1</q>"
+        )
 
 
-def test_keys_come_from_variables_and_stay_out_of_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_come_from_variables_and_stay_out_of_every_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-very-secret")
-    table = {"headers": {"Authorization": "Bearer ${MY_TOKEN}"}, "body": {"q": "{question}", "key": "${MY_TOKEN}"}}
+    table = {
+        "headers": {"Authorization": "Bearer ${MY_TOKEN}"},
+        "body": {"q": "{question}", "key": "${MY_TOKEN}"},
+    }
     with Bot(lambda body: {"answer": f"I was sent {body['key']}"}) as bot:
         got = ask({"url": bot.url, **table})
         assert bot.requests[0]["headers"]["Authorization"] == "Bearer sk-very-secret"
@@ -103,8 +133,16 @@ PAGE = b"<!DOCTYPE html><html><title>Sign in</title>"
         ((200, "application/json", b'{"answer": "\\ud800"}'), "not valid text", "content"),
         ((200, "application/json", b'{"anwser": "x"}'), "no answer", "content"),
         ((200, "application/json", b'"' + b"x" * 50_000_000 + b'"'), "too large", "content"),
-        ((422, "application/json", b'{"detail": "too short"}'), "HTTP 422: Unprocessable Entity", "content"),
-        ((503, "text/plain", b"busy \x1b[31m"), "HTTP 503: Service Unavailable: busy", "infrastructure"),
+        (
+            (422, "application/json", b'{"detail": "too short"}'),
+            "HTTP 422: Unprocessable Entity",
+            "content",
+        ),
+        (
+            (503, "text/plain", b"busy \x1b[31m"),
+            "HTTP 503: Service Unavailable: busy",
+            "infrastructure",
+        ),
         ((404, "text/plain", b"?"), "HTTP 404", "infrastructure"),
         ((302, "text/plain", b""), "redirects to http://elsewhere.invalid/", "infrastructure"),
     ],
@@ -120,7 +158,10 @@ def test_what_cannot_be_used_is_an_error_with_a_reason(reply: Any, error: str, k
 def test_a_path_that_finds_nothing_shows_what_came() -> None:
     with Bot(lambda body: {"reply": "x", "state": 1}) as bot:
         got = ask({"url": bot.url, "answer": "$.answer"})
-    assert got.error == 'no answer in the reply: nothing at "$.answer"; the reply is an object with reply, state'
+    assert (
+        got.error
+        == 'no answer in the reply: nothing at "$.answer"; the reply is an object with reply, state'
+    )
 
 
 def test_nobody_there() -> None:
@@ -167,7 +208,9 @@ def test_the_wait_for_a_turn_is_not_timed() -> None:
             thread.join()
         target.close()
     assert all(r.seconds is not None and r.seconds >= 0.02 for r in got)
-    assert sorted(r.seconds or 9 for r in got)[4] < 0.1, "eight in a row: the last waits 0.14 s for its turn"
+    assert sorted(r.seconds or 9 for r in got)[4] < 0.1, (
+        "eight in a row: the last waits 0.14 s for its turn"
+    )
 
 
 def test_chat_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +226,12 @@ def test_chat_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         got = ask({"openai": bot.url + "/v1"}, TALK)
         assert got.answer == "tiny-model: user: How old? / assistant: Nine. / user: And now?"
         assert (got.prompt_tokens, got.completion_tokens, got.cost) == (12, 3, None)
-        more = {"model": "m", "system": "Be brief.", "api_key_env": "CHAT_KEY", "body": {"temperature": 0}}
+        more = {
+            "model": "m",
+            "system": "Be brief.",
+            "api_key_env": "CHAT_KEY",
+            "body": {"temperature": 0},
+        }
         got = ask({"kind": "http", "chat": bot.url + "/v1/chat/completions", **more})
         assert (got.answer or "").startswith("m: system: Be brief. / user: Was")
         last = bot.requests[-1]
@@ -191,7 +239,9 @@ def test_chat_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         assert last["headers"]["Authorization"] == "Bearer sk-very-secret"
         bot.reply = lambda body: {"error": {"message": "model not loaded"}}
         assert "model not loaded" in (ask({"openai": bot.url, "model": "m"}).error or "")
-        bot.reply = lambda body: {"choices": [{"message": {"content": [{"type": "text", "text": "parts"}]}}]}
+        bot.reply = lambda body: {
+            "choices": [{"message": {"content": [{"type": "text", "text": "parts"}]}}]
+        }
         assert ask({"openai": bot.url, "model": "m"}).answer == "parts"
         bot.reply = lambda body: {"data": []}
         assert "lists none" in (ask({"openai": bot.url}).error or "")
@@ -200,9 +250,7 @@ def test_chat_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("prefix", ["/gradio_api/call", "/call"])
 def test_a_gradio_app(prefix: str) -> None:
     """Replies as Gradio 5 and 6 (`/gradio_api/call`) and 4 (`/call`) send them."""
-    stream = (
-        b'event: heartbeat\ndata: null\n\nevent: generating\ndata: ["Ni"]\n\nevent: complete\ndata: ["Nine.", 7]\n\n'
-    )
+    stream = b'event: heartbeat\ndata: null\n\nevent: generating\ndata: ["Ni"]\n\nevent: complete\ndata: ["Nine.", 7]\n\n'
 
     def reply(body: Any) -> Any:
         path = bot.requests[-1]["path"]
@@ -213,9 +261,13 @@ def test_a_gradio_app(prefix: str) -> None:
         return 200, "text/event-stream", stream
 
     with Bot(reply) as bot:
-        target = make_target({"gradio": bot.url + "/", "data": ["{question}", "{history}", 0.5]}, HERE)
+        target = make_target(
+            {"gradio": bot.url + "/", "data": ["{question}", "{history}", 0.5]}, HERE
+        )
         assert target.ask(TALK).answer == "Nine."
-        assert bot.requests[-2]["body"] == {"data": ["And now?", [{"user": "How old?", "answer": "Nine."}], 0.5]}
+        assert bot.requests[-2]["body"] == {
+            "data": ["And now?", [{"user": "How old?", "answer": "Nine."}], 0.5]
+        }
         assert bot.requests[-1]["path"] == f"{prefix}/predict/e/1"
         before = len(bot.requests)
         target.ask(ASK)
@@ -246,7 +298,10 @@ def test_a_gradio_app(prefix: str) -> None:
         ({"url": "http://h/", "body": {"q": "{qestion}"}}, 'did you mean "question"'),
         ({"url": "http://h/", "body": {"q": "fixed"}}, "no place for the question"),
         ({"url": "http://h/", "method": "GET"}, "no place for the question"),
-        ({"url": "http://h/", "headers": {"Authorization": "Bearer sk-1"}}, "a key belongs in a variable"),
+        (
+            {"url": "http://h/", "headers": {"Authorization": "Bearer sk-1"}},
+            "a key belongs in a variable",
+        ),
         ({"url": "http://h/", "headers": {"X-Api-Key": "sk-1"}}, "a key belongs in a variable"),
         ({"url": "http://h/", "headers": {"n": 3}}, "expected a table of strings"),
         ({"gradio": "http://h/", "data": "{question}"}, "expected a list"),

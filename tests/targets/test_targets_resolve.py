@@ -23,7 +23,9 @@ def test_the_answer_of_the_case_itself(tmp_path: Path) -> None:
     target = make_target({}, tmp_path)
     assert isinstance(target, Recorded)
     given = Response(answer="", route="kpi")
-    assert target.lookup(Case("a", "Q", recorded=given)) is given, "an empty recorded answer is scored as it is"
+    assert target.lookup(Case("a", "Q", recorded=given)) is given, (
+        "an empty recorded answer is scored as it is"
+    )
     ranked = Response(retrieved=())
     assert target.lookup(Case("b", "Q", recorded=ranked)) is ranked
     for nothing in (None, Response(), Response(route="kpi")):
@@ -35,10 +37,14 @@ def test_the_answer_of_the_case_itself(tmp_path: Path) -> None:
 def test_a_second_file_joined_by_id(tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_text("")
     table = {"kind": "recorded", "answers": "answers.jsonl"}
-    target = make_target(table, tmp_path, answers(("a", Response(answer="A")), ("z", Response(answer="Z"))))
+    target = make_target(
+        table, tmp_path, answers(("a", Response(answer="A")), ("z", Response(answer="Z")))
+    )
     assert isinstance(target, Recorded)
     assert target.lookup(Case("a", "Q", recorded=Response(answer="in the case"))).answer == "A"
-    assert "no answer recorded" in (target.lookup(Case("b", "Q", recorded=Response(answer="B"))).error or "")
+    assert "no answer recorded" in (
+        target.lookup(Case("b", "Q", recorded=Response(answer="B"))).error or ""
+    )
     assert target.ask(Question("z", "Q")).answer == "Z"
 
 
@@ -50,7 +56,9 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no answer in it"):
         make_target(table, tmp_path, answers())
     with pytest.raises(InputError, match='two answers for case "a"'):
-        make_target(table, tmp_path, answers(("a", Response(answer="A")), ("a", Response(answer="B"))))
+        make_target(
+            table, tmp_path, answers(("a", Response(answer="A")), ("a", Response(answer="B")))
+        )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +72,9 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"kind": "recorded", "timeout": 3}, 'no setting "timeout"'),
     ],
 )
-def test_what_is_wrong_with_the_table(tmp_path: Path, table: dict[str, object], message: str) -> None:
+def test_what_is_wrong_with_the_table(
+    tmp_path: Path, table: dict[str, object], message: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         make_target(table, tmp_path)
     assert message in str(caught.value)

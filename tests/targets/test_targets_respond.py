@@ -15,7 +15,9 @@ from answerkey.targets.fields import parse
 from answerkey.targets.respond import FailedExchange, as_response
 from answerkey.types import Passage, Response
 
-texts = st.text(st.characters(), max_size=20)  # lone surrogates too, as `"\\ud800"` in JSON gives them
+texts = st.text(
+    st.characters(), max_size=20
+)  # lone surrogates too, as `"\\ud800"` in JSON gives them
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts | st.binary(max_size=4) | st.sets(st.integers(), max_size=2),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts | st.integers(), inner, max_size=4),
@@ -41,12 +43,20 @@ def test_whatever_comes(value: Any) -> None:
 
 @example(None, "", None, {"\ud800": None})
 @given(texts | st.none(), texts, values, st.dictionaries(texts, values, max_size=3))
-def test_a_response_of_the_bots_own(answer: str | None, text: str, error: Any, extra: dict[str, Any]) -> None:
+def test_a_response_of_the_bots_own(
+    answer: str | None, text: str, error: Any, extra: dict[str, Any]
+) -> None:
     told = str(error) if error else None
     check(
         as_response(
             Response(
-                answer, (Passage(text, text, float("nan"), text),), text, (text,), (text,), error=told, extra=extra
+                answer,
+                (Passage(text, text, float("nan"), text),),
+                text,
+                (text,),
+                (text,),
+                error=told,
+                extra=extra,
             )
         )
     )
@@ -82,7 +92,12 @@ TEXT = SimpleNamespace(type="text", text="Ann")
         SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Ann"))]),
         SimpleNamespace(content=[TEXT], usage=SimpleNamespace(input_tokens=3)),
         SimpleNamespace(output_text="Ann", output=[TEXT]),
-        {"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann"}]},
+        {
+            "messages": [
+                {"role": "user", "content": "Who?"},
+                {"role": "assistant", "content": "Ann"},
+            ]
+        },
         {"messages": [SimpleNamespace(content="Who?"), SimpleNamespace(content=[TEXT])]},
         {"answer": "Ann", "messages": [{"content": "another"}]},
         ("Ann", []),

@@ -22,7 +22,8 @@ from tools.train_entailment.windows import best_windows, fit, overlap, padded, s
 
 def row(number: int, source: str, label: str = "entail", premise: str = "") -> Row:
     return {
-        "premise": premise or f"Report {number}: The town of Alby has {number + 20} shops. It lies near Dorne.",
+        "premise": premise
+        or f"Report {number}: The town of Alby has {number + 20} shops. It lies near Dorne.",
         "hypothesis": f"The town of Alby has {number + 20} shops.",
         "label": label,
         "source": source,
@@ -35,7 +36,8 @@ def made_rows(count: int = 400) -> dict[str, list[Row]]:
     return {
         "fever_train": [row(n, "fever_train", labels[n % 4]) for n in range(count)],
         "lingnli": [
-            row(n, "lingnli", ("entail", "neutral")[n % 2], f"Essay {n} praises the lake.") for n in range(count)
+            row(n, "lingnli", ("entail", "neutral")[n % 2], f"Essay {n} praises the lake.")
+            for n in range(count)
         ],
     }
 
@@ -43,7 +45,9 @@ def made_rows(count: int = 400) -> dict[str, list[Row]]:
 def test_hold_out_depends_on_the_group_alone() -> None:
     rows = [row(number, "lingnli") for number in range(2000)]
     held = [is_held_out(one, "lingnli") for one in rows]
-    assert held == [is_held_out({**one, "label": "neutral", "hypothesis": "x"}, "lingnli") for one in rows]
+    assert held == [
+        is_held_out({**one, "label": "neutral", "hypothesis": "x"}, "lingnli") for one in rows
+    ]
     assert 0.02 < np.mean(held) < 0.04
 
 
@@ -62,7 +66,9 @@ def test_no_premise_is_both_trained_on_and_held_out() -> None:
 def test_a_row_that_shares_a_held_out_premise_is_dropped() -> None:
     rows = made_rows()
     held = next(one for one in rows["lingnli"] if is_held_out(one, "lingnli"))
-    copies = (row(number, "fever_train", premise=held["premise"].upper()) for number in range(9000, 9100))
+    copies = (
+        row(number, "fever_train", premise=held["premise"].upper()) for number in range(9000, 9100)
+    )
     copy = next(one for one in copies if not is_held_out(one, "fever_train"))
     found = split({**rows, "fever_train": [*rows["fever_train"], copy]})
     assert copy not in found.train["fever_train"]
@@ -70,7 +76,9 @@ def test_a_row_that_shares_a_held_out_premise_is_dropped() -> None:
 
 def test_shares_sum_to_one_and_classes_are_balanced() -> None:
     found = pools(made_rows(), STABLE, seed=1)
-    assert sum(share for _, share in found) == pytest.approx(1 - STABLE.changed - STABLE.copied - STABLE.templates)
+    assert sum(share for _, share in found) == pytest.approx(
+        1 - STABLE.changed - STABLE.copied - STABLE.templates
+    )
     fever = {pool.name: share for pool, share in found if pool.name.startswith("fever")}
     ratio = fever["fever_train:supported"] / sum(fever.values())
     assert ratio == pytest.approx(BY_NAME["fever_train"].supported)
@@ -78,7 +86,9 @@ def test_shares_sum_to_one_and_classes_are_balanced() -> None:
 
 def test_a_pool_reads_every_row_once_each_round() -> None:
     pool = Pool("a", [row(number, "lingnli") for number in range(10)], seed=3)
-    first, second = ([pool.at(n)["group"] for n in numbers] for numbers in (range(10), range(10, 20)))
+    first, second = (
+        [pool.at(n)["group"] for n in numbers] for numbers in (range(10), range(10, 20))
+    )
     assert sorted(first) == sorted(second)
     assert first != second
     assert [pool.at(n)["group"] for n in range(10)] == first
@@ -128,8 +138,14 @@ def test_negation_is_put_in_and_taken_out() -> None:
 
 
 def test_antonyms_work_both_ways() -> None:
-    assert changes.change_antonym("Sales increased.", random.Random(0)) == ("Sales decreased.", "contradict")
-    assert changes.change_antonym("Sales decreased.", random.Random(0)) == ("Sales increased.", "contradict")
+    assert changes.change_antonym("Sales increased.", random.Random(0)) == (
+        "Sales decreased.",
+        "contradict",
+    )
+    assert changes.change_antonym("Sales decreased.", random.Random(0)) == (
+        "Sales increased.",
+        "contradict",
+    )
     assert all(word not in opposites for word, opposites in changes.antonyms().items())
 
 
@@ -147,7 +163,10 @@ def test_names_change_places() -> None:
 
 
 def test_a_hard_negative_differs_and_is_never_supported() -> None:
-    premise, statement = ("In 1990 Anna Berg opened 3 shops in Oslo.", "There are 3 shops that Anna Berg opened.")
+    premise, statement = (
+        "In 1990 Anna Berg opened 3 shops in Oslo.",
+        "There are 3 shops that Anna Berg opened.",
+    )
     for seed in range(60):
         made = changes.hard_negative(premise, statement, random.Random(seed), ["Carl Dorn"])
         assert made
@@ -160,7 +179,10 @@ def test_nothing_to_change_gives_none() -> None:
 
 
 def test_sentences_keep_titles_and_initials_whole() -> None:
-    assert sentences("Dr. Berg met J. Dorn. They spoke.") == ["Dr. Berg met J. Dorn.", "They spoke."]
+    assert sentences("Dr. Berg met J. Dorn. They spoke.") == [
+        "Dr. Berg met J. Dorn.",
+        "They spoke.",
+    ]
 
 
 def test_fit_keeps_what_the_hypothesis_is_about() -> None:
@@ -223,7 +245,9 @@ def test_pairs_from_templates_differ_from_their_premise_in_one_fact() -> None:
     pairs = [templates.pair(rng) for _ in range(500)]
     assert {label for *_, label in pairs} == {"entail", "contradict", "neutral", "not_entail"}
     assert not any("{" in premise + statement for premise, statement, _ in pairs)
-    assert all(statement not in premise for premise, statement, label in pairs if label == "contradict")
+    assert all(
+        statement not in premise for premise, statement, label in pairs if label == "contradict"
+    )
     assert pairs == [templates.pair(again) for again in [random.Random(3)] for _ in range(500)]
 
 
@@ -245,5 +269,10 @@ def test_written_passages_and_answers_are_complete() -> None:
 
 
 def test_the_expected_answer_itself_is_a_right_one() -> None:
-    line = {"question": "How long?", "expected": "30 days", "right": ["A month"], "wrong": ["A week"]}
+    line = {
+        "question": "How long?",
+        "expected": "30 days",
+        "right": ["A month"],
+        "wrong": ["A week"],
+    }
     assert written.answers_of(line) == [(True, "30 days"), (True, "A month"), (False, "A week")]

@@ -27,7 +27,9 @@ def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     try:
         yield make_world(tmp_path_factory.mktemp("viewer") / "results")
     finally:
-        os.environ.pop("ANSWERKEY_CACHE") if before is None else os.environ.update(ANSWERKEY_CACHE=before)
+        os.environ.pop("ANSWERKEY_CACHE") if before is None else os.environ.update(
+            ANSWERKEY_CACHE=before
+        )
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +40,9 @@ def served(viewed: Path) -> Iterator[str]:
     from answerkey.viewer.app import make_app
     from answerkey.viewer.guard import Rules
 
-    config = uvicorn.Config(make_app(viewed, Rules()), port=0, log_level="error", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        make_app(viewed, Rules()), port=0, log_level="error", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -53,7 +57,12 @@ def served(viewed: Path) -> Iterator[str]:
 def browser() -> Iterator[Any]:
     """Ended with the module: while it lives, its event loop is in the way of others."""
     chromium = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+        (
+            path
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (path := shutil.which(name))
+        ),
+        None,
     )
     if chromium is None:
         pytest.skip(
@@ -78,14 +87,23 @@ class Watched:
         page.on(
             "console",
             lambda message: (
-                self.said.append(f"{message.type}: {message.text}") if message.type in ("error", "warning") else None
+                self.said.append(f"{message.type}: {message.text}")
+                if message.type in ("error", "warning")
+                else None
             ),
         )
         page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "dialog",
+            lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()),
+        )
         page.on(
             "request",
-            lambda request: self.said.append(f"left the machine: {request.url}") if _outside(request.url) else None,
+            lambda request: (
+                self.said.append(f"left the machine: {request.url}")
+                if _outside(request.url)
+                else None
+            ),
         )
 
     def quiet(self) -> bool:
@@ -102,10 +120,16 @@ def watch(browser: Any) -> Iterator[Any]:
     """`watch(address, …)` opens a page and gives it, watched; `scheme`, `width` and `height` as wished."""
     contexts: list[Any] = []
 
-    def open_page(address: str, scheme: str = "light", width: int = 1280, height: int = 900) -> Watched:
-        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
+    def open_page(
+        address: str, scheme: str = "light", width: int = 1280, height: int = 900
+    ) -> Watched:
+        context = browser.new_context(
+            color_scheme=scheme, viewport={"width": width, "height": height}
+        )
         contexts.append(context)
-        context.set_default_timeout(60_000)  # for a busy machine; every wait ends as soon as its state is there
+        context.set_default_timeout(
+            60_000
+        )  # for a busy machine; every wait ends as soon as its state is there
         watched = Watched(context.new_page())
         watched.page.goto(address)
         if address.startswith("http"):

@@ -50,7 +50,9 @@ def test_every_page_as_html_and_as_strict_json(page: str, app: Any) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_of_a_page_leads_somewhere(page: str, app: Any) -> None:
     links = {html.unescape(link) for link in re.findall(r'href="([^"#]+)', ask(app, page).text)}
-    inside = [urljoin(page, link) for link in links if not link.startswith(("http:", "https:", "data:"))]
+    inside = [
+        urljoin(page, link) for link in links if not link.startswith(("http:", "https:", "data:"))
+    ]
     assert [link for link in inside if ask(app, link).status != 200] == []
 
 
@@ -58,10 +60,18 @@ def test_json_of_a_case_says_everything(app: Any) -> None:
     case = ask(app, "/run/bot_1/case/3?format=json").json()["case"]
     assert case["id"] == "case-003"
     assert [piece["flag"] for piece in case["answer"] if piece["flag"] is not None] == [False, True]
-    assert "".join(piece["text"] for piece in case["answer"]) == "The shop opens at 3 o'clock. It is closed on day 4."
+    assert (
+        "".join(piece["text"] for piece in case["answer"])
+        == "The shop opens at 3 o'clock. It is closed on day 4."
+    )
     verdict = case["verdict"]
     assert sum(part["points"] for part in verdict["parts"]) == pytest.approx(verdict["quality"])
-    assert [score["kind"] for score in case["scores"]] == ["value", "value", "value", "not applicable"]
+    assert [score["kind"] for score in case["scores"]] == [
+        "value",
+        "value",
+        "value",
+        "not applicable",
+    ]
     assert case["judge"] == [
         {
             "metrics": ["rubric.accuracy"],
@@ -100,7 +110,9 @@ def test_wrong_wishes_are_told(page: str, told: str, app: Any) -> None:
 
 def test_reports_are_downloads(app: Any) -> None:
     page = ask(app, "/run/bot_1/file/report.html")
-    assert "attachment" in page.headers["content-disposition"]  # never shown in the viewer's own name
+    assert (
+        "attachment" in page.headers["content-disposition"]
+    )  # never shown in the viewer's own name
 
 
 def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -> None:
@@ -108,7 +120,10 @@ def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -
 
     def large(n: int) -> Outcome:
         return Outcome(
-            Case(f"c{n}", f"question {n} " * 20), Response("word " * 800), {"m": Score(n / 3000)}, Verdict("SCORED")
+            Case(f"c{n}", f"question {n} " * 20),
+            Response("word " * 800),
+            {"m": Score(n / 3000)},
+            Verdict("SCORED"),
         )
 
     make_run(tmp_path / "results" / "large", map(large, range(3000)), "large", reports=False)
@@ -130,7 +145,9 @@ def test_rows_follow_the_journals(tmp_path: Path) -> None:
 def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "results" / "cut", map(plain, range(9)), "cut", reports=None)
     manifest = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**manifest, "partial": "in progress", "count": 20}))
+    (folder / "run.json").write_text(
+        json.dumps({**manifest, "partial": "in progress", "count": 20})
+    )
     for name in ("responses.jsonl", "scores.jsonl"):
         os.utime(folder / name, (1, 1))
     app = make_app(folder, Rules())  # a run's own folder is as good
@@ -158,7 +175,10 @@ def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -
     page = ask(app, "/run/routes").text
     assert page.count('<span class="warn small">acceptable, expected sales_kpi</span>') == 1
     assert page.count('<span class="bad small nowrap">not sales_kpi</span>') == 1
-    assert '<span class="warn">(acceptable, expected sales_kpi)</span>' in ask(app, "/run/routes/case/0").text
+    assert (
+        '<span class="warn">(acceptable, expected sales_kpi)</span>'
+        in ask(app, "/run/routes/case/0").text
+    )
     assert '<span class="bad">(expected sales_kpi)</span>' in ask(app, "/run/routes/case/1").text
 
 
@@ -177,7 +197,13 @@ def test_a_damaged_run_gives_a_page_and_the_rest_works(damage: str, tmp_path: Pa
     name, content = files[damage]
     (bad / name).write_bytes(content)
     app = make_app(tmp_path, Rules())
-    for page in ("/run/bad", "/run/bad?tab=charts", "/run/bad/case/0", "/run/bad/live", "/compare?a=whole&b=bad"):
+    for page in (
+        "/run/bad",
+        "/run/bad?tab=charts",
+        "/run/bad/case/0",
+        "/run/bad/live",
+        "/compare?a=whole&b=bad",
+    ):
         assert ask(app, page).status < 500, page
     assert ask(app, "/").status == 200
     assert ask(app, "/run/whole").status == 200
@@ -205,7 +231,9 @@ def test_facts_and_criteria_are_on_the_case_page_and_in_the_report(app: Any, vie
 
 def test_a_judges_preferences_stand_beside_the_answers(cli: Any, tmp_path: Path) -> None:
     for version in (1, 2):
-        make_run(tmp_path / f"bot_{version}", (plain(n, version) for n in range(9)), "bot", reports=None)
+        make_run(
+            tmp_path / f"bot_{version}", (plain(n, version) for n in range(9)), "bot", reports=None
+        )
     told = cli("prefer", tmp_path / "bot_1", tmp_path / "bot_2", "--judge", "local", "--json")
     assert told.code == 0, told.err
     app = make_app(tmp_path, Rules())
@@ -215,7 +243,9 @@ def test_a_judges_preferences_stand_beside_the_answers(cli: Any, tmp_path: Path)
     assert {c["id"]: c["preferred"]["winner"] for c in page["cases"]} == {
         c["id"]: c["winner"] for c in told.json["results"]
     }
-    assert told.json["sentence"] in html.unescape(ask(app, "/compare?a=bot_1&b=bot_2&show=all").text)
+    assert told.json["sentence"] in html.unescape(
+        ask(app, "/compare?a=bot_1&b=bot_2&show=all").text
+    )
     assert ask(app, "/compare?a=bot_2&b=bot_1&format=json").json()["preference"] is None
     for damaged in ("{", "{}", '{"results": 3}', "[]"):
         (tmp_path / "bot_2" / "preferred_over_bot_1.json").write_text(damaged)

@@ -54,7 +54,9 @@ def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
     watched.page.set_viewport_size({"width": 390, "height": 800})
-    wider = watched.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    wider = watched.page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
     assert wider <= 0, f"on a phone the page is {wider} pixels too wide"
     if name == "report" or scheme == "light":
         watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}-phone.png")
@@ -123,7 +125,9 @@ def test_columns_are_chosen_and_kept(served: str, watch: Watch) -> None:
     assert page.locator(".cases thead [data-column=route]").is_visible()
 
 
-def test_two_clicks_to_the_reason_and_one_key_to_a_label(served: str, viewed: Path, watch: Watch) -> None:
+def test_two_clicks_to_the_reason_and_one_key_to_a_label(
+    served: str, viewed: Path, watch: Watch
+) -> None:
     page = watch(f"{served}/").page
     page.locator("a[href='/run/bot_2']").click()
     page.locator(".case-link").first.click()
@@ -135,7 +139,9 @@ def test_two_clicks_to_the_reason_and_one_key_to_a_label(served: str, viewed: Pa
     (viewed / "bot_2" / "labels.jsonl").unlink()
 
 
-def test_on_a_phone_the_pass_rate_and_the_failing_cases_come_first(served: str, watch: Watch) -> None:
+def test_on_a_phone_the_pass_rate_and_the_failing_cases_come_first(
+    served: str, watch: Watch
+) -> None:
     page = watch(f"{served}/run/bot_1", width=390, height=800).page
     assert page.locator(".tile.first").bounding_box()["y"] < 300
     assert page.locator(".cases tbody tr").first.bounding_box()["y"] < 800
@@ -191,7 +197,9 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     page.keyboard.press("1")
     expect(page.locator("button[value=right]").first).to_have_attribute("aria-pressed", "true")
     assert read_labels(viewed / "bot_2").resolved() == {"case-005": 1}
-    lines = [json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()
+    ]
     assert [line["note"] for line in lines] == ["day 6 is\u2028invented <b>"] * 2
     page.goto(f"{served}/run/bot_2?label=right")
     assert page.locator(".case-link").count() == 1
@@ -207,7 +215,9 @@ def _label(page: Any, key: str) -> str:
     return question
 
 
-def test_two_people_label_by_keyboard_and_settle_a_disagreement(served: str, viewed: Path, watch: Watch) -> None:
+def test_two_people_label_by_keyboard_and_settle_a_disagreement(
+    served: str, viewed: Path, watch: Watch
+) -> None:
     first = watch(f"{served}/label/bot_1?as=ana")
     page = first.page
     page.wait_for_url("**/label/bot_1")
@@ -261,7 +271,9 @@ def test_live_page_follows_a_run(served: str, viewed: Path, watch: Watch) -> Non
         'name = "going"\ncases = ["cases.json"]\nmetrics = ["keyword_recall"]\n'
         '[target]\nkind = "python"\ncall = "viewer_slow_bot:answer"\n[run]\nworkers = 1\nout = "results"\n'
     )
-    running = threading.Thread(target=run_suite, args=(load_suite(folder / "suite.toml"), Options()))
+    running = threading.Thread(
+        target=run_suite, args=(load_suite(folder / "suite.toml"), Options())
+    )
     running.start()
     while not (found := list(folder.glob("results/*/scores.jsonl"))):
         time.sleep(0.02)

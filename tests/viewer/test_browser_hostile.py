@@ -33,7 +33,9 @@ def test_hostile_text_is_inert(served: str, watch: Watch) -> None:
         _inert(watched)
 
 
-def test_hostile_text_is_inert_in_the_comparison(viewed: Path, tmp_path: Path, watch: Watch) -> None:
+def test_hostile_text_is_inert_in_the_comparison(
+    viewed: Path, tmp_path: Path, watch: Watch
+) -> None:
     folder = tmp_path / "other"
     make_run(folder, (plain(n) if n % 2 else hostile(n) for n in range(len(HOSTILE))), HOSTILE[2])
     write_comparison(compare_runs(viewed / "hostile_1", folder), tmp_path / "comparison")
@@ -62,5 +64,7 @@ def _inert(watched: Any) -> None:
     assert page.locator("img:not([src^='data:'])").count() == 0
     assert page.locator("form[action*='evil'], a[href*='evil']").count() == 0
     text = page.evaluate("document.documentElement.outerHTML")
-    assert not set(text) & set("\x1b\x07\x00\u202e\u2066\ufeff"), "a control character reached the page"
+    assert not set(text) & set("\x1b\x07\x00\u202e\u2066\ufeff"), (
+        "a control character reached the page"
+    )
     assert watched.quiet()

@@ -49,7 +49,9 @@ def test_filters_join_and_pages_split(viewed: Path, tmp_path: Path) -> None:
     assert seen == [f"case-{n:03}" for n in range(250)]
     told = ask(app, "/run/many?status=FAILED&route=sales&type=kind+1&format=json").json()
     assert told["found"] == sum(
-        (o := plain(n)).verdict.status == "FAILED" and o.response.route == "sales" and o.case.type == "kind 1"
+        (o := plain(n)).verdict.status == "FAILED"
+        and o.response.route == "sales"
+        and o.case.type == "kind 1"
         for n in range(250)
     )
     assert ask(app, "/run/many?page=99&format=json").json()["page"] == 3
@@ -59,7 +61,10 @@ def test_case_keeps_the_filter(app: Any) -> None:
     told = ask(app, "/run/bot_1/case/19?status=FAILED&format=json").json()
     assert (told["place"], told["previous"]) == (0, None)
     assert told["query"] == "?status=FAILED"
-    assert f"/run/bot_1/case/{told['next']}?status=FAILED" in ask(app, "/run/bot_1/case/19?status=FAILED").text
+    assert (
+        f"/run/bot_1/case/{told['next']}?status=FAILED"
+        in ask(app, "/run/bot_1/case/19?status=FAILED").text
+    )
 
 
 def test_an_export_of_a_run_with_a_damaged_case_is_an_error_page(tmp_path: Path) -> None:
@@ -79,13 +84,24 @@ def test_an_export_of_a_run_with_a_damaged_case_is_an_error_page(tmp_path: Path)
 def test_the_filtered_cases_can_be_exported(app: Any) -> None:
     lines = ask(app, "/run/bot_1/export/jsonl?status=ERROR&sort=id").body.splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["case-007", "case-018", "case-029"]
-    table = list(csv.reader(io.StringIO(ask(app, "/run/bot_1/export/csv?status=ERROR&sort=id").text)))
+    table = list(
+        csv.reader(io.StringIO(ask(app, "/run/bot_1/export/csv?status=ERROR&sort=id").text))
+    )
     assert [row[0] for row in table] == ["id", "case-007", "case-018", "case-029"]
     assert ask(app, "/run/bot_1/export/exe").status == 404
 
 
 @pytest.mark.parametrize(
-    "query", ["page=9999999999999999999999", "page=%C2%B2", "under=nan", "sort=%00", "q=%ff%fe", "tab=x", "down=down"]
+    "query",
+    [
+        "page=9999999999999999999999",
+        "page=%C2%B2",
+        "under=nan",
+        "sort=%00",
+        "q=%ff%fe",
+        "tab=x",
+        "down=down",
+    ],
 )
 def test_an_odd_query_is_answered(query: str, app: Any) -> None:
     assert ask(app, f"/run/bot_1?{query}").status < 500

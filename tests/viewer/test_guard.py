@@ -21,7 +21,8 @@ pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world on
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.invalid", "evil.invalid:8765", "127.0.0.1.evil.invalid", "", "localhost.evil.invalid"]
+    "host",
+    ["evil.invalid", "evil.invalid:8765", "127.0.0.1.evil.invalid", "", "localhost.evil.invalid"],
 )
 def test_foreign_host_names_are_refused(host: str, app: Any) -> None:
     assert ask(app, "/", host=host).status == 421
@@ -61,18 +62,30 @@ def test_token_opens_and_leaves_the_address(viewed: Path) -> None:
 @pytest.mark.parametrize("origin", ["", "null", "http://evil.invalid", "http://127.0.0.1:1"])
 def test_label_from_elsewhere_is_refused(origin: str, app: Any, viewed: Path) -> None:
     given = {"origin": origin} if origin else {}
-    assert ask(app, "/run/hostile_1/case/1/label", method="POST", body=b"label=right", **given).status == 403
+    assert (
+        ask(app, "/run/hostile_1/case/1/label", method="POST", body=b"label=right", **given).status
+        == 403
+    )
     assert not (viewed / "hostile_1" / "labels.jsonl").exists()
 
 
 def test_label_of_hostile_ids(tmp_path: Path) -> None:
     """The id comes back whole, whatever it holds; a wrong label or a long note is not kept."""
-    outcomes = [Outcome(Case(text, "q"), Response("a"), {"m": Score(1.0)}, Verdict("SCORED")) for text in HOSTILE]
+    outcomes = [
+        Outcome(Case(text, "q"), Response("a"), {"m": Score(1.0)}, Verdict("SCORED"))
+        for text in HOSTILE
+    ]
     folder = make_run(tmp_path / "results" / "odd", outcomes, "odd", reports=False)
     app = make_app(tmp_path / "results", Rules())
 
     def label(n: int, body: bytes) -> int:
-        return ask(app, f"/run/odd/case/{n}/label", method="POST", body=body, origin="http://127.0.0.1:8765").status
+        return ask(
+            app,
+            f"/run/odd/case/{n}/label",
+            method="POST",
+            body=body,
+            origin="http://127.0.0.1:8765",
+        ).status
 
     for n in range(len(HOSTILE)):
         assert label(n, b"label=wrong&note=%0Atwo%0Alines%E2%80%A8") == 303

@@ -50,11 +50,14 @@ def test_the_best_run_per_metric_and_its_ties_are_marked(tmp_path: Path) -> None
     for n, column in enumerate(values):
         cases = [Case(f"c{i}", "q?") for i in range(60)]
         outcomes = [
-            outcome(c, Response("a"), {"keyword_recall": Score(float(v))}) for c, v in zip(cases, column, strict=True)
+            outcome(c, Response("a"), {"keyword_recall": Score(float(v))})
+            for c, v in zip(cases, column, strict=True)
         ]
         make_run(tmp_path / f"bot_{n}", outcomes, "bot", reports=None)
     app = make_app(tmp_path, Rules())
-    runs = {run["run"]: run["marks"] for run in ask(app, "/trend?suite=bot&format=json").json()["runs"]}
+    runs = {
+        run["run"]: run["marks"] for run in ask(app, "/trend?suite=bot&format=json").json()["runs"]
+    }
     best = max(range(4), key=lambda n: values[n].mean())
     others = [n for n in range(4) if n != best]
     expected = holm([float(ttest_rel(values[best], values[n])[1]) for n in others])

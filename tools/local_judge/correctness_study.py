@@ -126,7 +126,10 @@ def read_answers(data: Path) -> Answers:
     lines = read_lines(data, CORRECTNESS_SET)
     made = [Made(line, line["answer"], line["reference"], line["label"]) for line in lines]
     made += [*_written(), *_cases()]
-    pairs = [(Case("", each.line["question"], expected=tuple(each.expected)), Response(each.answer)) for each in made]
+    pairs = [
+        (Case("", each.line["question"], expected=tuple(each.expected)), Response(each.answer))
+        for each in made
+    ]
     features = [word_features(*pair) for pair in pairs]
     kept = [n for n, found in enumerate(features) if found]
     made, found = [made[n] for n in kept], [features[n] or {} for n in kept]
@@ -158,15 +161,29 @@ def _written() -> Iterator[Made]:
 def _cases() -> Iterator[Made]:
     """The small cases that the rules were made with; only the second model is fitted on them."""
     for name in CASES:
-        for row in map(json.loads, (TESTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()):
+        for row in map(
+            json.loads, (TESTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ):
             if row.get("expected"):
                 about = {"question": row["question"], "group": row["question"], "model": "cases"}
-                yield Made(about, row["answer"], (row["expected"],), int(row["verdict"] == "pass"), 1.5, held=True)
+                yield Made(
+                    about,
+                    row["answer"],
+                    (row["expected"],),
+                    int(row["verdict"] == "pass"),
+                    1.5,
+                    held=True,
+                )
 
 
 def fit(answers: Answers, chosen: Any, seed: int) -> HistGradientBoostingClassifier:
     return fit_trees(
-        answers.rows[chosen], answers.labels[chosen], answers.weights[chosen], SIGNS, random_state=seed, **TREES
+        answers.rows[chosen],
+        answers.labels[chosen],
+        answers.weights[chosen],
+        SIGNS,
+        random_state=seed,
+        **TREES,
     )
 
 
@@ -176,7 +193,9 @@ def cross_validated(answers: Answers, seed: int) -> Array:
     for train, test in folds(answers.groups):
         scores[test] = log_odds(fit(answers, train[~answers.held[train]], seed), answers.rows[test])
     if answers.held.any():
-        scores[answers.held] = log_odds(fit(answers, ~answers.held, seed), answers.rows[answers.held])
+        scores[answers.held] = log_odds(
+            fit(answers, ~answers.held, seed), answers.rows[answers.held]
+        )
     return scores
 
 
@@ -192,24 +211,35 @@ class Second:
 def second(answers: Answers, by_words: Array, seed: int) -> Second:
     chosen = np.flatnonzero(answers.held | answers.real)
     made = second_rows(
-        [answers.found[n] for n in chosen], by_words[chosen].tolist(), [answers.pairs[n] for n in chosen]
+        [answers.found[n] for n in chosen],
+        by_words[chosen].tolist(),
+        [answers.pairs[n] for n in chosen],
     )
     known = [n for n, row in enumerate(made) if row]
-    places, rows = chosen[known], np.array([[(made[n] or {})[name] for name in SECOND] for n in known])
+    places, rows = (
+        chosen[known],
+        np.array([[(made[n] or {})[name] for name in SECOND] for n in known]),
+    )
     scores = np.zeros(len(places))
     for train, test in folds([answers.groups[n] for n in places]):
         scores[test] = log_odds(_fit_second(answers, places[train], rows[train], seed), rows[test])
     return Second(places, rows, scores)
 
 
-def _fit_second(answers: Answers, places: NDArray[np.int64], rows: Array, seed: int) -> HistGradientBoostingClassifier:
+def _fit_second(
+    answers: Answers, places: NDArray[np.int64], rows: Array, seed: int
+) -> HistGradientBoostingClassifier:
     weights = np.where(answers.held[places], 1.0, SHORT_WEIGHT)
-    return fit_trees(rows, answers.labels[places], weights, SECOND_SIGNS, random_state=seed, **SECOND_TREES)
+    return fit_trees(
+        rows, answers.labels[places], weights, SECOND_SIGNS, random_state=seed, **SECOND_TREES
+    )
 
 
 def written(answers: Answers, scores: Array, with_model: Second, seed: int) -> dict[str, Any]:
     real = answers.real
-    curve = calibration(scores[real], answers.labels[real], np.zeros(int(real.sum()), dtype=np.int64))
+    curve = calibration(
+        scores[real], answers.labels[real], np.zeros(int(real.sum()), dtype=np.int64)
+    )
     about = {"fitted on": "EVOUNA (Natural Questions) and answers written for it"}
     last = _fit_second(answers, with_model.places, with_model.rows, seed)
     return exported(fit(answers, ~answers.held, seed), list(NAMES), curve, about) | {

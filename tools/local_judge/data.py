@@ -19,9 +19,14 @@ from answerkey.metrics.sentences import opposites, pieces, stem, word_list
 from answerkey.types import Case, Pair, Passage, Response
 
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")
-WRITTEN_SET = "written_passages"  # written to train the entailment model; the fifth that it has not seen
+WRITTEN_SET = (
+    "written_passages"  # written to train the entailment model; the fifth that it has not seen
+)
 FITTED_SETS = (*GROUNDING_SETS, WRITTEN_SET)
-MOST_OF_A_GROUP = {"summedits": 10, "lfqa_verification": 6}  # rows drawn from the large sets, to save time
+MOST_OF_A_GROUP = {
+    "summedits": 10,
+    "lfqa_verification": 6,
+}  # rows drawn from the large sets, to save time
 MOST_MEASURED = 300
 MEASURED_SETS = (
     "lfqa_verification",
@@ -129,7 +134,14 @@ def edit(row: Row, rng: random.Random) -> Row | None:
     for way in ways:
         changed = way(row, rng)
         if changed and changed != row.answer:
-            return replace(row, id=f"{row.id}+{way.__name__[1:]}", answer=changed, label=1, sentences=(), edited=True)
+            return replace(
+                row,
+                id=f"{row.id}+{way.__name__[1:]}",
+                answer=changed,
+                label=1,
+                sentences=(),
+                edited=True,
+            )
     return None
 
 
@@ -149,7 +161,8 @@ def _name(row: Row, rng: random.Random) -> str | None:
     pattern = r"(?<=[a-z,] )[A-Z][a-z]{2,}"
     found = list(re.finditer(pattern, row.answer))
     others = sorted(
-        {name for text in row.contexts for name in re.findall(pattern, text)} - set(re.findall(pattern, row.answer))
+        {name for text in row.contexts for name in re.findall(pattern, text)}
+        - set(re.findall(pattern, row.answer))
     )
     if not found or not others:
         return None
@@ -158,7 +171,9 @@ def _name(row: Row, rng: random.Random) -> str | None:
 
 
 def _negate(row: Row, rng: random.Random) -> str | None:
-    found = list(re.finditer(r"\b(is|are|was|were|can|will|has|have|should|could|may)\b(?! not)", row.answer))
+    found = list(
+        re.finditer(r"\b(is|are|was|were|can|will|has|have|should|could|may)\b(?! not)", row.answer)
+    )
     if not found:
         return None
     match = rng.choice(found)

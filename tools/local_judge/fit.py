@@ -45,13 +45,23 @@ def calibration(
     weights = (np.array(shares) / np.bincount(sets))[sets]
     own = np.eye(sets.max() + 1)[sets]
     model = LogisticRegression(C=100.0, fit_intercept=False, max_iter=1000)
-    slope = float(model.fit(np.column_stack([scores, own]), labels, sample_weight=weights).coef_[0, 0])
-    gap = lambda shift: float(np.average(1 / (1 + np.exp(-slope * scores - shift)) - labels, weights=weights))  # noqa: E731
+    slope = float(
+        model.fit(np.column_stack([scores, own]), labels, sample_weight=weights).coef_[0, 0]
+    )
+
+    def gap(shift: float) -> float:
+        return float(
+            np.average(1 / (1 + np.exp(-slope * scores - shift)) - labels, weights=weights)
+        )
+
     return slope, float(brentq(gap, -20, 20))
 
 
 def exported(
-    model: HistGradientBoostingClassifier, features: list[str], curve: tuple[float, float], about: dict[str, Any]
+    model: HistGradientBoostingClassifier,
+    features: list[str],
+    curve: tuple[float, float],
+    about: dict[str, Any],
 ) -> dict[str, Any]:
     """What `answerkey.metrics.boosted_trees` reads; the calibration is worked into the leaves."""
     slope, shift = curve
@@ -69,12 +79,14 @@ def _tree(nodes: Any, slope: float) -> dict[str, list[Any]]:
     return {
         "feature": np.where(leaf, -1, nodes["feature_idx"]).astype(int).tolist(),
         "threshold": [
-            0.0 if end else _float32_up(value) for end, value in zip(leaf, nodes["num_threshold"], strict=True)
+            0.0 if end else _float32_up(value)
+            for end, value in zip(leaf, nodes["num_threshold"], strict=True)
         ],
         "left": np.where(leaf, 0, nodes["left"]).astype(int).tolist(),
         "right": np.where(leaf, 0, nodes["right"]).astype(int).tolist(),
         "value": [
-            round(float(value) * slope, DIGITS) if end else 0.0 for end, value in zip(leaf, nodes["value"], strict=True)
+            round(float(value) * slope, DIGITS) if end else 0.0
+            for end, value in zip(leaf, nodes["value"], strict=True)
         ],
     }
 

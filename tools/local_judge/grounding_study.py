@@ -15,7 +15,12 @@ from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_o
 from tools.local_judge.measure import FOLDS, folds
 
 from answerkey.metrics.entailment.model import EntailmentModel
-from answerkey.metrics.grounding.groundedness import EDIT_WEIGHT, MODEL_FEATURE, MODEL_WEIGHT, any_unsupported
+from answerkey.metrics.grounding.groundedness import (
+    EDIT_WEIGHT,
+    MODEL_FEATURE,
+    MODEL_WEIGHT,
+    any_unsupported,
+)
 from answerkey.metrics.grounding.sentence_features import read_answers
 
 # More of a feature on the left may only raise the log-odds of "unsupported", more of one on the right only lower it.
@@ -37,7 +42,9 @@ EDITS_UP = (
 BALANCE = 0.5  # share of unsupported sentences that the fit sees in each set
 # The one with sentences marked by people; the one of small edits; the one whose wrong statements keep the words of the passage.
 SHARE_OF_SET = {"ragtruth_qa": 2.0, "summedits": 0.05, WRITTEN_SET: 0.15}
-CALIBRATION_SHARE = {"ragtruth_qa": 4.0}  # answers as bots write them count as much as the four sets of claims together
+CALIBRATION_SHARE = {
+    "ragtruth_qa": 4.0
+}  # answers as bots write them count as much as the four sets of claims together
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +98,16 @@ def table(rows: list[Row], model: EntailmentModel | None) -> Table:
         read = read_answers([rows[n].pair for n in part], None if edited else model)
         for n, answer in zip(part, read, strict=True):
             sentences[n] = [
-                {"start": s.piece.start, "end": s.piece.end, "features": dict(s.features)} for s in answer.sentences
+                {"start": s.piece.start, "end": s.piece.end, "features": dict(s.features)}
+                for s in answer.sentences
             ]
     flat = [(n, row, found) for n, row in enumerate(rows) for found in sentences[n]]
     names = list(max((found["features"] for _, _, found in flat), key=len))
     return Table(
         rows=rows,
-        values={name: _filled([found["features"].get(name) for _, _, found in flat]) for name in names},
+        values={
+            name: _filled([found["features"].get(name) for _, _, found in flat]) for name in names
+        },
         labels=np.array([_label(row, found, len(sentences[n])) for n, row, found in flat]),
         owner=np.array([n for n, _, _ in flat]),
         edited=np.array([row.edited for _, row, _ in flat]),
@@ -114,7 +124,12 @@ def _label(row: Row, found: Mapping[str, Any], count: int) -> int:
     """By the marked sentences; else every sentence of a supported answer is 0, the only one of another is 1."""
     if row.sentences:
         return max(
-            (label for start, end, label in row.sentences if start < found["end"] and end > found["start"]), default=-1
+            (
+                label
+                for start, end, label in row.sentences
+                if start < found["end"] and end > found["start"]
+            ),
+            default=-1,
         )
     if row.label == 0:
         return 0
@@ -129,7 +144,9 @@ class Detector:
     edits: HistGradientBoostingClassifier
 
     def sentence_scores(self, data: Table) -> Array:
-        covered = np.mean([log_odds(trees, data.matrix(uses.names)) for trees, uses in self.coverage], axis=0)
+        covered = np.mean(
+            [log_odds(trees, data.matrix(uses.names)) for trees, uses in self.coverage], axis=0
+        )
         if len(self.coverage) > 1:
             covered -= MODEL_WEIGHT * data.values[MODEL_FEATURE]
         return covered + EDIT_WEIGHT * log_odds(self.edits, data.matrix(EDITS.names))
@@ -148,12 +165,19 @@ def fit_detector(tables: Mapping[str, Table], parts: Parts, by_model: bool, seed
     used = (COVERAGE, COVERAGE_BY_WORDS) if by_model else (COVERAGE_BY_WORDS,)
     return Detector(
         tuple((_fit(tables, parts, uses, shares, seed), uses) for uses in used),
-        _fit(tables, parts, EDITS, {"made": 1.0, "other": 0.25, "summedits": 1.0}, seed, max_iter=60),
+        _fit(
+            tables, parts, EDITS, {"made": 1.0, "other": 0.25, "summedits": 1.0}, seed, max_iter=60
+        ),
     )
 
 
 def _fit(
-    tables: Mapping[str, Table], parts: Parts, uses: Features, shares: Mapping[str, float], seed: int, **settings: Any
+    tables: Mapping[str, Table],
+    parts: Parts,
+    uses: Features,
+    shares: Mapping[str, float],
+    seed: int,
+    **settings: Any,
 ) -> HistGradientBoostingClassifier:
     """`shares` is how much each set counts in all; `made` is for the edited copies of each set."""
     rows: list[Array] = []
@@ -168,7 +192,11 @@ def _fit(
             if share and mine.any():
                 rows.append(data.matrix(uses.names, mine))
                 labels.append(data.labels[mine].astype(float))
-                weights.append(share * (np.ones(mine.sum()) / mine.sum() if made else _balanced(labels[-1])) * 1000)
+                weights.append(
+                    share
+                    * (np.ones(mine.sum()) / mine.sum() if made else _balanced(labels[-1]))
+                    * 1000
+                )
     return fit_trees(
         np.concatenate(rows),
         np.concatenate(labels),
@@ -217,27 +245,41 @@ def _all(data: Table) -> NDArray[np.bool_]:
     return np.ones(len(data.rows), dtype=bool)
 
 
-def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str, tuple[float, float]]:
+def curves(
+    tables: Mapping[str, Table], scores: Mapping[str, Array]
+) -> dict[str, tuple[float, float]]:
     """Slope and shift for sentences and for answers, from cross-validated scores."""
     found: dict[str, list[tuple[Array, Array, NDArray[np.int64]]]] = {"sentence": [], "answer": []}
     for number, (name, sentence) in enumerate(scores.items()):
         data = tables[name]
         known = (data.labels >= 0) & ~data.edited
-        found["sentence"].append((sentence[known], data.labels[known], np.full(known.sum(), number)))
+        found["sentence"].append(
+            (sentence[known], data.labels[known], np.full(known.sum(), number))
+        )
         answers, real = answer_scores(sentence, data), data.real
         found["answer"].append((answers[real], data.answers[real], np.full(real.sum(), number)))
     shares = [CALIBRATION_SHARE.get(name, 1.0) for name in scores]
-    columns = {level: [np.concatenate(column) for column in zip(*parts, strict=True)] for level, parts in found.items()}
+    columns = {
+        level: [np.concatenate(column) for column in zip(*parts, strict=True)]
+        for level, parts in found.items()
+    }
     return {level: calibration(*column, shares) for level, column in columns.items()}
 
 
-def written(tables: Mapping[str, Table], scores: Mapping[str, Array], by_model: bool, seed: int) -> dict[str, Any]:
+def written(
+    tables: Mapping[str, Table], scores: Mapping[str, Array], by_model: bool, seed: int
+) -> dict[str, Any]:
     """The detector fitted on all sets, as the JSON that the metric reads; the trees by words are in a file of their own."""
-    detector = fit_detector(tables, {name: _all(tables[name]) for name in FITTED_SETS}, by_model, seed)
+    detector = fit_detector(
+        tables, {name: _all(tables[name]) for name in FITTED_SETS}, by_model, seed
+    )
     plain = (1.0, 0.0)
     trees, uses = detector.coverage[0]
     return {
-        "curves": {level: [round(number, 5) for number in curve] for level, curve in curves(tables, scores).items()},
+        "curves": {
+            level: [round(number, 5) for number in curve]
+            for level, curve in curves(tables, scores).items()
+        },
         "coverage": exported(trees, list(uses.names), plain, {}),
         "edits": exported(detector.edits, list(EDITS.names), plain, {}),
     }

@@ -31,7 +31,11 @@ def accuracy(labels: Array, scores: Array) -> float:
 
 
 def interval(
-    labels: Array, scores: Array, groups: Sequence[str], figure: Callable[[Array, Array], float], seed: int
+    labels: Array,
+    scores: Array,
+    groups: Sequence[str],
+    figure: Callable[[Array, Array], float],
+    seed: int,
 ) -> tuple[float, float]:
     """95 %: percentiles over draws of whole groups, since the answers of one group are not independent."""
     rng, members = np.random.default_rng(seed), _members(groups)
@@ -54,7 +58,12 @@ def gain(sets: Sequence[Measured], seed: int) -> tuple[float, float, float]:
 
     def difference(draws: Sequence[NDArray[np.int64]]) -> float:
         return float(
-            np.mean([auroc(y[d], a[d]) - auroc(y[d], b[d]) for (y, a, b, _), d in zip(sets, draws, strict=True)])
+            np.mean(
+                [
+                    auroc(y[d], a[d]) - auroc(y[d], b[d])
+                    for (y, a, b, _), d in zip(sets, draws, strict=True)
+                ]
+            )
         )
 
     values = [difference([_draw(each, rng) for each in members]) for _ in range(DRAWS)]

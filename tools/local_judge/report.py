@@ -25,7 +25,9 @@ def filled(page: str, tables: Mapping[str, Sequence[Line]]) -> str:
         place = re.compile(rf"(<!-- table {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
         if not place.search(page):
             raise ValueError(f"the page has no place for the table {name}")
-        page = place.sub(lambda found, lines=lines: f"{found[1]}\n{_table(lines)}\n\n{found[2]}", page)
+        page = place.sub(
+            lambda found, lines=lines: f"{found[1]}\n{_table(lines)}\n\n{found[2]}", page
+        )
     return page
 
 
@@ -35,7 +37,9 @@ def _table(lines: Sequence[Line]) -> str:
         "| | rows | " + " | ".join(columns) + " |",
         "|---|---:|" + "---:|" * len(columns),
         *(
-            f"| {line.name} | {line.count:,} | " + " | ".join(_cell(line.figures[c]) for c in columns) + " |"
+            f"| {line.name} | {line.count:,} | "
+            + " | ".join(_cell(line.figures[c]) for c in columns)
+            + " |"
             for line in lines
         ),
     ]

@@ -19,7 +19,15 @@ from tools.local_judge.report import Line
 from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.types import Case, Pair, Response
 
-SETS = ("annual_reports", "annual_reports_2", "annual_reports_3", "annual_reports_4", "finance", "trivia", "quiz")
+SETS = (
+    "annual_reports",
+    "annual_reports_2",
+    "annual_reports_3",
+    "annual_reports_4",
+    "finance",
+    "trivia",
+    "quiz",
+)
 WRITTEN = Path(__file__).with_name("written")
 
 
@@ -29,13 +37,19 @@ def written_rows(name: str) -> list[dict[str, Any]]:
 
 
 def pairs_of(rows: Sequence[dict[str, Any]]) -> list[Pair]:
-    return [(Case("", row["question"], expected=tuple(row["reference"])), Response(row["answer"])) for row in rows]
+    return [
+        (Case("", row["question"], expected=tuple(row["reference"])), Response(row["answer"]))
+        for row in rows
+    ]
 
 
 def agreement(rows: Sequence[dict[str, Any]]) -> tuple[Array, Array]:
     """The values, and whether an expected answer is found word for word."""
     scores = answer_agreement(pairs_of(rows))
-    found = [max(score.details["features"][name] for name in ("best_contains", "squashed")) for score in scores]
+    found = [
+        max(score.details["features"][name] for name in ("best_contains", "squashed"))
+        for score in scores
+    ]
     return np.array([score.value for score in scores]), np.array(found)
 
 
@@ -47,7 +61,10 @@ def written_lines(seed: int) -> list[Line]:
         groups = [row["question"] for row in rows]
         values, rule = agreement(rows)
         figures = {
-            "accuracy": (accuracy(labels, values), *interval(labels, values, groups, accuracy, seed)),
+            "accuracy": (
+                accuracy(labels, values),
+                *interval(labels, values, groups, accuracy, seed),
+            ),
             "AUROC": (auroc(labels, values), *interval(labels, values, groups, auroc, seed)),
             "rule: contains": (accuracy(labels, rule),),
             "always right": (float(labels.mean()),),

@@ -13,27 +13,53 @@ ROOT = Path(__file__).resolve().parents[2]
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.train_entailment", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    train = commands.add_parser("train", help="the constant phase; continues from its newest checkpoint")
+    train = commands.add_parser(
+        "train", help="the constant phase; continues from its newest checkpoint"
+    )
     decay = commands.add_parser("decay", help="let the rate fall to 0, from the newest checkpoint")
     for command in (train, decay):
-        command.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
-        command.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
-        command.add_argument("--work", type=Path, required=True, help="where checkpoints and logs go")
-    train.add_argument("--minutes", type=float, help="stop after this time; default: when SIGTERM arrives")
-    train.add_argument("--start", type=Path, help="an exported entailment.onnx to continue from, without a checkpoint")
+        command.add_argument(
+            "--data", type=Path, required=True, help="the folder with the .jsonl.xz files"
+        )
+        command.add_argument(
+            "--weights", type=Path, required=True, help="the folder with model.safetensors"
+        )
+        command.add_argument(
+            "--work", type=Path, required=True, help="where checkpoints and logs go"
+        )
+    train.add_argument(
+        "--minutes", type=float, help="stop after this time; default: when SIGTERM arrives"
+    )
+    train.add_argument(
+        "--start",
+        type=Path,
+        help="an exported entailment.onnx to continue from, without a checkpoint",
+    )
     for command in (train, decay):
-        command.add_argument("--seed", type=int, default=7, help="another seed draws the rows in another order")
+        command.add_argument(
+            "--seed", type=int, default=7, help="another seed draws the rows in another order"
+        )
     decay.add_argument("--minutes", type=float, default=40)
     decay.add_argument("--name", default="decay", help="the branch's folder inside --work")
     average = commands.add_parser("average", help="the mean of phases that ran side by side")
     average.add_argument("works", type=Path, nargs="+", help="their --work folders")
-    average.add_argument("--name", default="stable", help="the phase: stable, or the name of a decay branch")
-    average.add_argument("--out", type=Path, required=True, help="a new --work folder, to continue from")
+    average.add_argument(
+        "--name", default="stable", help="the phase: stable, or the name of a decay branch"
+    )
+    average.add_argument(
+        "--out", type=Path, required=True, help="a new --work folder, to continue from"
+    )
     export = commands.add_parser("export", help="a checkpoint as an int8 ONNX file")
-    export.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
-    export.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
+    export.add_argument(
+        "--data", type=Path, required=True, help="the folder with the .jsonl.xz files"
+    )
+    export.add_argument(
+        "--weights", type=Path, required=True, help="the folder with model.safetensors"
+    )
     export.add_argument("--work", type=Path, required=True)
-    export.add_argument("--name", default="decay", help="the phase: stable, or the name of a decay branch")
+    export.add_argument(
+        "--name", default="decay", help="the phase: stable, or the name of a decay branch"
+    )
     export.add_argument(
         "--use",
         choices=("average", "last"),
@@ -45,14 +71,22 @@ def arguments() -> argparse.ArgumentParser:
     )
     ship.add_argument("--model", type=Path, required=True, help="the folder that export wrote")
     evaluate = commands.add_parser("evaluate", help="figures of an exported model")
-    evaluate.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
-    evaluate.add_argument("--sets", type=Path, required=True, help="the folder with the development sets")
+    evaluate.add_argument(
+        "--data", type=Path, required=True, help="the folder with the .jsonl.xz files"
+    )
+    evaluate.add_argument(
+        "--sets", type=Path, required=True, help="the folder with the development sets"
+    )
     evaluate.add_argument("--model", type=Path, required=True, help="the folder that export wrote")
     evaluate.add_argument("--most", type=int, default=400, help="held-out rows per source")
-    evaluate.add_argument("--rows", type=int, default=300, help="rows per development set; 0 leaves them out")
+    evaluate.add_argument(
+        "--rows", type=int, default=300, help="rows per development set; 0 leaves them out"
+    )
     evaluate.add_argument("--markdown", action="store_true", help="tables; default: JSON")
     evaluate.add_argument(
-        "--page", type=Path, help="a page whose table `entailment` is filled, such as docs/validity.md"
+        "--page",
+        type=Path,
+        help="a page whose table `entailment` is filled, such as docs/validity.md",
     )
     return parser
 
@@ -74,7 +108,9 @@ def run_evaluate(options: argparse.Namespace) -> None:
 
     found = report(options.model, options.data, options.sets, options.most, options.rows)
     if options.page:
-        options.page.write_text(filled(options.page.read_text(encoding="utf-8"), {"entailment": lines(found)}), "utf-8")
+        options.page.write_text(
+            filled(options.page.read_text(encoding="utf-8"), {"entailment": lines(found)}), "utf-8"
+        )
     print(markdown(found) if options.markdown else json.dumps(found, indent=1))
 
 
@@ -94,7 +130,9 @@ def run_ship(options: argparse.Namespace) -> None:
         for pair, row in zip(pairs, model.logits(pairs), strict=True)
     ]
     text = json.dumps({"sha256": model.digest, "rows": rows}, indent=1, ensure_ascii=False)
-    (ROOT / "tests/metrics/entailment/reference_outputs.json").write_text(text + "\n", encoding="utf-8")
+    (ROOT / "tests/metrics/entailment/reference_outputs.json").write_text(
+        text + "\n", encoding="utf-8"
+    )
 
 
 def main() -> None:
@@ -116,9 +154,13 @@ def run_training(options: argparse.Namespace) -> None:
     if options.command == "average":
         train.average(options.works, options.name, options.out)
     elif options.command == "train":
-        train.stable(options.work, options.weights, options.data, settings, options.minutes, options.start)
+        train.stable(
+            options.work, options.weights, options.data, settings, options.minutes, options.start
+        )
     else:
-        train.decay(options.work, options.name, options.weights, options.data, settings, options.minutes)
+        train.decay(
+            options.work, options.name, options.weights, options.data, settings, options.minutes
+        )
 
 
 if __name__ == "__main__":

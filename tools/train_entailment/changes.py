@@ -15,7 +15,9 @@ from pathlib import Path
 from tools.train_entailment.windows import sentences
 
 CONTRADICT, NOT_ENTAIL = "contradict", "not_entail"
-_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w.,])\d+(?:\.\d+)?(?!\w)")
+_NUMBER = re.compile(
+    r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w.,])\d+(?:\.\d+)?(?!\w)"
+)
 _SPELLED = (
     "two",
     "three",
@@ -70,16 +72,23 @@ def another_number(text: str, rng: random.Random) -> str:
         value = float(plain)
         new = value
         while f"{new:.{places}f}" == plain:
-            new = max(0.0, value * rng.choice((0.5, 0.7, 0.9, 1.1, 1.3, 2.0)) + rng.choice((0, 0.1, 0.3, 1)))
+            new = max(
+                0.0,
+                value * rng.choice((0.5, 0.7, 0.9, 1.1, 1.3, 2.0)) + rng.choice((0, 0.1, 0.3, 1)),
+            )
         return f"{new:,.{places}f}" if "," in text else f"{new:.{places}f}"
     value = new = int(plain)
     while new == value or new < 0:
         if len(plain) == 4 and 1000 < value < 2100:
-            new = value + rng.choice((-30, -12, -10, -7, -4, -3, -2, -1, 1, 2, 3, 4, 5, 8, 10, 14, 20))
+            new = value + rng.choice(
+                (-30, -12, -10, -7, -4, -3, -2, -1, 1, 2, 3, 4, 5, 8, 10, 14, 20)
+            )
         elif value < 20:
             new = value + rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 6))
         else:
-            new = round(value * rng.choice((0.1, 0.5, 0.8, 0.9, 1.1, 1.2, 1.5, 2, 10))) + rng.choice((0, 0, 1, 3))
+            new = round(
+                value * rng.choice((0.1, 0.5, 0.8, 0.9, 1.1, 1.2, 1.5, 2, 10))
+            ) + rng.choice((0, 0, 1, 3))
     return f"{new:,}" if "," in text else str(new)
 
 
@@ -142,7 +151,9 @@ def change_antonym(text: str, rng: random.Random) -> tuple[str, str] | None:
     return _replace(text, old, rng.choice(antonyms()[old])), CONTRADICT
 
 
-def change_name(text: str, rng: random.Random, premise: str, elsewhere: Sequence[str]) -> tuple[str, str] | None:
+def change_name(
+    text: str, rng: random.Random, premise: str, elsewhere: Sequence[str]
+) -> tuple[str, str] | None:
     """A name of the text replaced by another of the premise, or else by one from elsewhere."""
     found = names(text)
     if not found:

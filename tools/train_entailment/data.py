@@ -46,7 +46,8 @@ _STATEMENTS = (
 CHANGED = _STATEMENTS.split()
 # Premises of several sentences.
 _SEVERAL_SENTENCES = (
-    "fever_train boolq_qa factcg_cg2c_doc lfqa_verification multirc_qa feverous_s_dev citint rte written_passages"
+    "fever_train boolq_qa factcg_cg2c_doc lfqa_verification multirc_qa feverous_s_dev citint rte "
+    "written_passages"
 )
 COPIED = _SEVERAL_SENTENCES.split()
 
@@ -104,7 +105,9 @@ def split(rows: dict[str, list[Row]]) -> Split:
     for name, part in rows.items():
         out.held[name] = [row for row in part if is_held_out(row, name)]
     premises = {same_premise(row) for part in out.held.values() for row in part}
-    claims = {same_claim(row) for name in out.held if name.startswith("fever") for row in out.held[name]}
+    claims = {
+        same_claim(row) for name in out.held if name.startswith("fever") for row in out.held[name]
+    }
     for name, part in rows.items():
         fever = name.startswith("fever")
         out.train[name] = [
@@ -164,7 +167,12 @@ class Stream:
     def __init__(self, train: dict[str, list[Row]], mix: Mix, seed: int, size: int = CHUNK) -> None:
         self.mix, self.seed, self.size = mix, seed, size
         self.pools = pools(train, mix, seed)
-        supported = [row for name in CHANGED for row in train.get(name, [])[:20000] if row["label"] == "entail"]
+        supported = [
+            row
+            for name in CHANGED
+            for row in train.get(name, [])[:20000]
+            if row["label"] == "entail"
+        ]
         several = [row for name in COPIED for row in train.get(name, [])[:8000]]
         self.changed, self.copied = Pool("changed", supported, seed), Pool("copied", several, seed)
         self.train = train
@@ -205,7 +213,9 @@ class Stream:
         for place in self._numbers(number, self.mix.changed):
             row = self.changed.at(place)
             premise = fit(row["premise"], row["hypothesis"], SHORT_WORDS)
-            made = changes.hard_negative(premise, row["hypothesis"], rng, rng.choices(self.names, k=20))
+            made = changes.hard_negative(
+                premise, row["hypothesis"], rng, rng.choices(self.names, k=20)
+            )
             if made:
                 yield Example(made[0], made[1], CLASSES[made[2]], False, "changed")
 
@@ -219,7 +229,9 @@ class Stream:
             long = rng.random() < 0.25
             premise, label = fit(premise, hypothesis, LONG_WORDS if long else SHORT_WORDS), "entail"
             if rng.random() < 0.5:
-                made = changes.hard_negative(premise, hypothesis, rng, rng.choices(self.names, k=20))
+                made = changes.hard_negative(
+                    premise, hypothesis, rng, rng.choices(self.names, k=20)
+                )
                 if not made:
                     continue
                 premise, hypothesis, label = made
@@ -237,7 +249,9 @@ def held_sample(held: dict[str, list[Row]], count: int, seed: int) -> list[Examp
     chosen: list[Example] = []
     for kind, share in shares.items():
         rows = [(row, s.name) for s in SOURCES if s.kind == kind for row in held[s.name]]
-        for row, name in random.Random(f"{seed}:{kind}").sample(rows, min(len(rows), int(share * count))):
+        for row, name in random.Random(f"{seed}:{kind}").sample(
+            rows, min(len(rows), int(share * count))
+        ):
             premise = fit(row["premise"], row["hypothesis"], SHORT_WORDS)
             chosen.append(Example(premise, row["hypothesis"], CLASSES[row["label"]], False, name))
     return chosen

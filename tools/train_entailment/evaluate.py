@@ -13,7 +13,15 @@ import numpy as np
 from tools.local_judge.report import Line
 from tools.train_entailment.data import CLASSES, LONG_WORDS, SHORT_WORDS, Example, read, split
 from tools.train_entailment.score import Scorer, probabilities
-from tools.train_entailment.sources import ANSWERS, BY_NAME, HALVED, WRITTEN, Row, fraction, group_of
+from tools.train_entailment.sources import (
+    ANSWERS,
+    BY_NAME,
+    HALVED,
+    WRITTEN,
+    Row,
+    fraction,
+    group_of,
+)
 from tools.train_entailment.windows import best_windows, fit, overlap, sentences
 
 SETS = ("begin", "wice", "summedits", "factcheckgpt_stance", "ragtruth_qa")
@@ -31,7 +39,13 @@ def examples(rows: Sequence[Row], source: str) -> list[Example]:
     """Rows as the model sees them: a long premise is cut to the windows that the hypothesis is about."""
     words = LONG_WORDS if BY_NAME[source].kind in (ANSWERS, WRITTEN) else SHORT_WORDS
     return [
-        Example(fit(row["premise"], row["hypothesis"], words), row["hypothesis"], CLASSES[row["label"]], False, source)
+        Example(
+            fit(row["premise"], row["hypothesis"], words),
+            row["hypothesis"],
+            CLASSES[row["label"]],
+            False,
+            source,
+        )
         for row in rows
     ]
 
@@ -58,7 +72,9 @@ class Figure:
     auroc: float
 
 
-def held_out(scorer: Scorer, held: dict[str, list[Row]], most: int, temperature: float) -> list[Figure]:
+def held_out(
+    scorer: Scorer, held: dict[str, list[Row]], most: int, temperature: float
+) -> list[Figure]:
     """A figure for each source, then for each kind (all its rows together)."""
     kinds: dict[str, list[tuple[bool, float, float]]] = {}
     figures: list[Figure] = []
@@ -68,8 +84,13 @@ def held_out(scorer: Scorer, held: dict[str, list[Row]], most: int, temperature:
             continue
         kept = random.Random(0).sample(kept, min(most, len(kept)))
         seen = examples(kept, name)
-        given = probabilities(scorer.logits([(e.premise, e.hypothesis) for e in seen]), temperature)[:, 0]
-        found = [(e.label == 0, float(p), overlap(e.premise, e.hypothesis)) for e, p in zip(seen, given, strict=True)]
+        given = probabilities(
+            scorer.logits([(e.premise, e.hypothesis) for e in seen]), temperature
+        )[:, 0]
+        found = [
+            (e.label == 0, float(p), overlap(e.premise, e.hypothesis))
+            for e, p in zip(seen, given, strict=True)
+        ]
         figures.append(_figure(name, found))
         kinds.setdefault(BY_NAME[name].kind, []).extend(found)
     return figures + [_figure(f"all {kind}", found) for kind, found in kinds.items()]
@@ -93,13 +114,17 @@ def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
     return float(higher + 0.5 * (positive[:, None] == negative[None, :]).mean())
 
 
-def development(scorer: Scorer, folder: Path, most: int, temperature: float) -> dict[str, dict[str, float]]:
+def development(
+    scorer: Scorer, folder: Path, most: int, temperature: float
+) -> dict[str, dict[str, float]]:
     """AUROC of "not supported" on each set: three best windows apart, joined, their mean, and word overlap."""
     return {name: _one_set(scorer, folder / name / "dev.jsonl", most, temperature) for name in SETS}
 
 
 def _one_set(scorer: Scorer, file: Path, most: int, temperature: float) -> dict[str, float]:
-    rows: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    rows: list[dict[str, Any]] = [
+        json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()
+    ]
     rows = random.Random(0).sample(rows, min(most, len(rows)))
     pairs: list[tuple[str, str]] = []
     owners: list[tuple[int, int, bool]] = []
@@ -139,7 +164,10 @@ def changed_facts(scorer: Scorer, temperature: float) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in FACTS.read_text(encoding="utf-8").splitlines()]
     pairs = [(row["premise"], row[which]) for row in rows for which in ("right", "wrong")]
     given = probabilities(scorer.logits(pairs), temperature)[:, 0].reshape(-1, 2)
-    return [{**row, "p": [round(float(p), 3) for p in two]} for row, two in zip(rows, given, strict=True)]
+    return [
+        {**row, "p": [round(float(p), 3) for p in two]}
+        for row, two in zip(rows, given, strict=True)
+    ]
 
 
 def report(model: Path, data: Path, sets: Path, most: int, rows: int) -> dict[str, Any]:
@@ -165,10 +193,18 @@ def report(model: Path, data: Path, sets: Path, most: int, rows: int) -> dict[st
 
 def lines(found: dict[str, Any]) -> list[Line]:
     """The report as the lines of one table: each source, each kind, and the pairs with a changed fact."""
-    columns = {"accuracy": "accuracy", "majority": "majority", "word overlap": "words", "AUROC": "auroc"}
+    columns = {
+        "accuracy": "accuracy",
+        "majority": "majority",
+        "word overlap": "words",
+        "AUROC": "auroc",
+    }
     kinds = [row for row in found["held_out"] if row["name"].startswith("all ")]
     rows = [*kinds, *(row for row in found["held_out"] if row not in kinds)]
-    made = [Line(row["name"], row["rows"], {title: (row[key],) for title, key in columns.items()}) for row in rows]
+    made = [
+        Line(row["name"], row["rows"], {title: (row[key],) for title, key in columns.items()})
+        for row in rows
+    ]
     facts = found["changed_facts"]
     share = {**dict.fromkeys(columns, ()), "accuracy": (facts["lower"] / facts["of"],)}
     return [*made, Line("changed facts: the wrong one is lower", facts["of"], share)]
@@ -186,9 +222,15 @@ def markdown(found: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for row in found["held_out"]:
-        figures = " | ".join(f"{row[name]:.3f}" for name in ("accuracy", "majority", "words", "auroc"))
+        figures = " | ".join(
+            f"{row[name]:.3f}" for name in ("accuracy", "majority", "words", "auroc")
+        )
         lines.append(f"| {row['name']} | {row['rows']} | {figures} |")
-    lines += ["", "| AUROC on | three windows | joined | both | word overlap |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| AUROC on | three windows | joined | both | word overlap |",
+        "|---|---|---|---|---|",
+    ]
     for name, row in found["development"].items():
         lines.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row.values()) + " |")
     return "\n".join(lines)

@@ -40,7 +40,9 @@ def read_checkpoint(path: Path, weights: Path, averaged: bool) -> tuple[Arrays, 
     from safetensors.numpy import load_file
 
     state = torch.load(path, weights_only=True)
-    given = {name: value.float().numpy() for name, value in state["ema" if averaged else "model"].items()}
+    given = {
+        name: value.float().numpy() for name, value in state["ema" if averaged else "model"].items()
+    }
     words = load_file(weights / "model.safetensors")["embeddings.word_embeddings.weight"]
     arrays: Arrays = {
         "words": words.astype(np.float32),
@@ -65,7 +67,10 @@ def stored(arrays: Arrays, small: bool) -> Arrays:
     """The tensors as they lie in the file; `small` turns the linear weights into 8 bits as well."""
     scale = np.abs(arrays["words"]).max(axis=1, keepdims=True) / np.float32(127)
     scale = np.where(scale > 0, scale, np.float32(1)).astype(np.float32)
-    out: Arrays = {"words.int8": np.rint(arrays["words"] / scale).astype(np.int8), "words.scale": scale}
+    out: Arrays = {
+        "words.int8": np.rint(arrays["words"] / scale).astype(np.int8),
+        "words.scale": scale,
+    }
     for name, array in arrays.items():
         if name == "words":
             continue
@@ -89,9 +94,15 @@ def build(arrays: Arrays, ranges: Ranges | None) -> onnx.ModelProto:
         helper.make_graph(
             graph.nodes,
             "entailment",
-            [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in inputs],
+            [
+                helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"])
+                for name in inputs
+            ],
             [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", len(LABELS)])],
-            [*graph.constants, *(numpy_helper.from_array(array, name) for name, array in arrays.items())],
+            [
+                *graph.constants,
+                *(numpy_helper.from_array(array, name) for name, array in arrays.items()),
+            ],
         ),
         opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)],
         ir_version=10,
@@ -113,11 +124,15 @@ def _encoder(graph: Graph, x: str, at: str, last: bool) -> str:
     """One layer; the last computes the first token alone, which is all that the head reads."""
     parts = [f"{at}{part}" for part in "qkv"]
     qkv = graph.linear(x, at + "qkv")
-    graph.nodes.append(helper.make_node("Split", [qkv], parts, axis=-1, num_outputs=3, name=at + "split"))
+    graph.nodes.append(
+        helper.make_node("Split", [qkv], parts, axis=-1, num_outputs=3, name=at + "split")
+    )
     if last:
         ends = [graph.constant([number], "int64") for number in (0, 1)]
         parts[0], x = (graph.add("Slice", tensor, *ends, ends[1]) for tensor in (parts[0], x))
-    seen = graph.add("MultiHeadAttention", *parts, "", "attention_mask", domain="com.microsoft", num_heads=HEADS)
+    seen = graph.add(
+        "MultiHeadAttention", *parts, "", "attention_mask", domain="com.microsoft", num_heads=HEADS
+    )
     x = graph.norm(graph.add("Add", graph.linear(seen, at + "out"), x), at + "mid")
     wide = graph.add("Gelu", graph.linear(x, at + "up"), approximate="tanh")
     return graph.norm(graph.add("Add", graph.linear(wide, at + "down"), x), at + "end")
@@ -141,7 +156,9 @@ def measure(arrays: Arrays, tokenizer: Path, pairs: Sequence[tuple[str, str]]) -
     for encoding in scorer.encode(pairs):
         for name, values in zip(inputs, scorer.run([encoding], list(inputs.values())), strict=True):
             seen[name].append((float(values.min()), float(values.max())))
-    return {name: (min(v[0] for v in found), max(v[1] for v in found)) for name, found in seen.items()}
+    return {
+        name: (min(v[0] for v in found), max(v[1] for v in found)) for name, found in seen.items()
+    }
 
 
 def write(checkpoint: Path, weights: Path, data: Path, out: Path, averaged: bool) -> None:
@@ -156,7 +173,9 @@ def write(checkpoint: Path, weights: Path, data: Path, out: Path, averaged: bool
     ranges = measure(arrays, tokenizer, pairs[:MEASURED])
     graph = build(stored(arrays, small=True), ranges).SerializeToString(deterministic=True)
     (out / "entailment.onnx").write_bytes(graph)
-    float_logits = Scorer(build(stored(arrays, small=False), None).SerializeToString(), tokenizer).logits(pairs)
+    float_logits = Scorer(
+        build(stored(arrays, small=False), None).SerializeToString(), tokenizer
+    ).logits(pairs)
     logits = Scorer(graph, tokenizer).logits(pairs)
     facts = {
         "name": "entailment",
@@ -180,7 +199,14 @@ def write(checkpoint: Path, weights: Path, data: Path, out: Path, averaged: bool
     }
     (out / "entailment.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(Path(__file__).parent / "NOTICE.txt", out / "NOTICE.txt")
-    print(json.dumps({"bytes": len(graph), **{k: facts[k] for k in ("temperature", "int8_changes", "sha256")}}))
+    print(
+        json.dumps(
+            {
+                "bytes": len(graph),
+                **{k: facts[k] for k in ("temperature", "int8_changes", "sha256")},
+            }
+        )
+    )
 
 
 def _supported(examples: Sequence[Example]) -> np.ndarray:

@@ -81,7 +81,10 @@ def from_minilm(weights: Path, seed: int) -> CrossEncoder:
     torch.manual_seed(seed)
     model = CrossEncoder()
     table = {"words": "word", "positions": "position", "types": "token_type"}
-    state = {f"{short}.weight": given[f"embeddings.{name}_embeddings.weight"] for short, name in table.items()}
+    state = {
+        f"{short}.weight": given[f"embeddings.{name}_embeddings.weight"]
+        for short, name in table.items()
+    }
     state["positions.weight"] = state["positions.weight"][:LONGEST]
     state |= {f"embed.{part}": given[f"embeddings.LayerNorm.{part}"] for part in ("weight", "bias")}
     for layer in range(LAYERS):
@@ -102,7 +105,9 @@ def _layer_state(given: dict[str, Tensor], layer: int) -> dict[str, Tensor]:
     }
     state = {}
     for part in ("weight", "bias"):
-        three = [given[f"{source}attention.self.{name}.{part}"] for name in ("query", "key", "value")]
+        three = [
+            given[f"{source}attention.self.{name}.{part}"] for name in ("query", "key", "value")
+        ]
         state[f"{target}qkv.{part}"] = torch.cat(three)
         for short, name in single.items():
             state[f"{target}{short}.{part}"] = given[f"{source}{name}.{part}"]
@@ -114,14 +119,19 @@ def from_export(path: Path, weights: Path) -> CrossEncoder:
     import onnx
     from onnx import numpy_helper
 
-    given = {tensor.name: torch.tensor(numpy_helper.to_array(tensor)) for tensor in onnx.load(path).graph.initializer}
+    given = {
+        tensor.name: torch.tensor(numpy_helper.to_array(tensor))
+        for tensor in onnx.load(path).graph.initializer
+    }
     model = from_minilm(weights, seed=0)
     state = {"positions.weight": given["positions"], "types.weight": given["types"]}
     state |= {"embed.weight": given["embed.gain"], "embed.bias": given["embed.shift"]}
     state |= {"head.weight": given["head.weight"].T, "head.bias": given["head.bias"]}
     for layer in range(LAYERS):
         for name in ("qkv", "out", "up", "down"):
-            whole = given[f"{layer}.{name}.weight.int8"].float() * given[f"{layer}.{name}.weight.scale"]
+            whole = (
+                given[f"{layer}.{name}.weight.int8"].float() * given[f"{layer}.{name}.weight.scale"]
+            )
             state[f"layers.{layer}.{name}.weight"] = whole.T
             state[f"layers.{layer}.{name}.bias"] = given[f"{layer}.{name}.bias"]
         for name in ("mid", "end"):
@@ -131,7 +141,9 @@ def from_export(path: Path, weights: Path) -> CrossEncoder:
     return model
 
 
-def batch_tensors(encodings: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor, Tensor]:
+def batch_tensors(
+    encodings: Sequence[tuple[list[int], list[int]]],
+) -> tuple[Tensor, Tensor, Tensor]:
     """ids, mask and token types of (ids, types) pairs, padded to the longest."""
     width = max(len(ids) for ids, _ in encodings)
     ids, mask, types = (torch.zeros(len(encodings), width, dtype=torch.long) for _ in range(3))
@@ -147,4 +159,6 @@ def loss_of(logits: Tensor, wanted: Tensor, smoothing: float) -> Tensor:
     logp = torch.log_softmax(logits, -1)
     known = logp.gather(1, wanted.clamp(max=2)[:, None])[:, 0]
     either = torch.logsumexp(logp[:, 1:], -1)
-    return -(1 - smoothing) * torch.where(wanted < 3, known, either).mean() - smoothing * logp.mean()
+    return (
+        -(1 - smoothing) * torch.where(wanted < 3, known, either).mean() - smoothing * logp.mean()
+    )

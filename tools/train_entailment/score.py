@@ -24,7 +24,9 @@ class Scorer:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = threads
         source: Any = graph if isinstance(graph, bytes) else str(graph)
-        self.session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            source, options, providers=["CPUExecutionProvider"]
+        )
         self.tokenizer = Tokenizer.from_file(str(tokenizer))
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(LONGEST, strategy="longest_first")
@@ -32,7 +34,9 @@ class Scorer:
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         return [(found.ids, found.type_ids) for found in self.tokenizer.encode_batch(list(pairs))]
 
-    def run(self, encoded: Sequence[tuple[list[int], list[int]]], wanted: list[str] | None = None) -> list[np.ndarray]:
+    def run(
+        self, encoded: Sequence[tuple[list[int], list[int]]], wanted: list[str] | None = None
+    ) -> list[np.ndarray]:
         """The graph's outputs for one batch."""
         width = max(len(ids) for ids, _ in encoded)
         inputs = {

@@ -16,7 +16,13 @@ HELD_SHARE = 0.03
 _NOT_LETTERS = re.compile(r"[\W_]+")
 # Half of the groups of these are for measuring groundedness with a set left out; the other half is trained on.
 HALVED = ("lfqa_verification", "summac_parts", "xsum_hallucination")
-GENERAL, CLAIMS, ANSWERS, QUESTIONS, WRITTEN = "general", "claims", "answers", "questions", "written"
+GENERAL, CLAIMS, ANSWERS, QUESTIONS, WRITTEN = (
+    "general",
+    "claims",
+    "answers",
+    "questions",
+    "written",
+)
 HELD_OF_WRITTEN = 0.2  # more: `answer_agreement` is fitted on the rows that the model has not seen
 
 
@@ -99,7 +105,13 @@ def group_of(row: Row, source: str) -> str:
 
 def is_held_out(row: Row, source: str) -> bool:
     """True for the 3 % of groups that measure the model, and for one half of the `HALVED` sets."""
-    share = 0.5 if source in HALVED else HELD_OF_WRITTEN if BY_NAME[source].kind == WRITTEN else HELD_SHARE
+    share = (
+        0.5
+        if source in HALVED
+        else HELD_OF_WRITTEN
+        if BY_NAME[source].kind == WRITTEN
+        else HELD_SHARE
+    )
     return fraction("held-out:" + group_of(row, source)) < share
 
 

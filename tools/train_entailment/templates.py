@@ -54,7 +54,11 @@ def templates() -> tuple[Template, ...]:
         says, _, denies = line.partition("||")
         kind, slots, *forms = (part.strip() for part in says.split("|"))
         typed = tuple((slot[0], slot[2:]) for slot in slots.split())
-        found.append(Template(kind, typed, tuple(forms), tuple(form.strip() for form in denies.split("|") if form)))
+        found.append(
+            Template(
+                kind, typed, tuple(forms), tuple(form.strip() for form in denies.split("|") if form)
+            )
+        )
     return tuple(found)
 
 
@@ -63,7 +67,9 @@ def slot_values() -> dict[str, tuple[str, ...]]:
     values: dict[str, tuple[str, ...]] = {}
     for line in _lines("slots.txt"):
         name, given = (part.strip() for part in line.split("|"))
-        values[name] = tuple(part.strip() for part in (given.split(";") if ";" in given else given.split()))
+        values[name] = tuple(
+            part.strip() for part in (given.split(";") if ";" in given else given.split())
+        )
     return values
 
 
@@ -83,7 +89,11 @@ def pair(rng: random.Random) -> tuple[str, str, str]:
         stated = _wrong(fact, others, rng)
         label = "not_entail" if template.kind == "open" else label
     elif label == "neutral":
-        stated, told = fact, [other for other in others if other.template is not template] or [_unrelated(fact, rng)]
+        stated, told = (
+            fact,
+            [other for other in others if other.template is not template]
+            or [_unrelated(fact, rng)],
+        )
     rng.shuffle(told)
     return _joined([each.written(rng) for each in told], rng), stated.written(rng) + ".", label
 
@@ -103,10 +113,16 @@ def _distractor(fact: Fact, rng: random.Random) -> Fact:
     chance = rng.random()
     if chance < 0.6 and fact.template.kind != "swap":
         return _fact(fact.template, rng, taken)
-    alike = [other for other in templates() if other is not fact.template and other.slots[0][1] == kind]
+    alike = [
+        other for other in templates() if other is not fact.template and other.slots[0][1] == kind
+    ]
     if chance < 0.9 and alike:
         other = _fact(rng.choice(alike), rng, taken)
-        return Fact(other.template, {**other.values, other.template.slots[0][0]: fact.values[letter]}, other.positive)
+        return Fact(
+            other.template,
+            {**other.values, other.template.slots[0][0]: fact.values[letter]},
+            other.positive,
+        )
     return _unrelated(fact, rng)
 
 
@@ -132,7 +148,9 @@ def _wrong(fact: Fact, others: Sequence[Fact], rng: random.Random) -> Fact:
     ]
     chance = rng.random()
     close = _close_by(fact.values[letter][0], rng) if chance < 0.4 else None
-    new = close or (rng.choice(nearby) if nearby and chance < 0.8 else _value(kind, rng, fact.values[letter]))
+    new = close or (
+        rng.choice(nearby) if nearby and chance < 0.8 else _value(kind, rng, fact.values[letter])
+    )
     return Fact(fact.template, {**fact.values, letter: new})
 
 
@@ -143,7 +161,11 @@ def _close_by(text: str, rng: random.Random) -> tuple[str, ...] | None:
     if own and rng.random() < 0.4:
         return (text.replace(own, rng.choice([unit for unit in units if unit != own])),)
     found = numbers(text)
-    return (text.replace(found[0], another_number(found[0], rng)),) if found and found[0][0].isdigit() else None
+    return (
+        (text.replace(found[0], another_number(found[0], rng)),)
+        if found and found[0][0].isdigit()
+        else None
+    )
 
 
 def _joined(parts: list[str], rng: random.Random) -> str:
@@ -168,7 +190,9 @@ def _capitals() -> frozenset[str]:
         *values["month"],
     ]
     return frozenset(
-        word for name in [*names, "United", "Rovers", "Athletic", "City"] for word in (name.split()[0], name + "'s")
+        word
+        for name in [*names, "United", "Rovers", "Athletic", "City"]
+        for word in (name.split()[0], name + "'s")
     )
 
 
@@ -193,7 +217,14 @@ def _number(value: int) -> tuple[str, ...]:
 
 def _count(rng: random.Random) -> tuple[str, ...]:
     return _number(
-        rng.choice((rng.randint(2, 12), rng.randint(13, 99), rng.randint(100, 999), 10 * rng.randint(100, 999)))
+        rng.choice(
+            (
+                rng.randint(2, 12),
+                rng.randint(13, 99),
+                rng.randint(100, 999),
+                10 * rng.randint(100, 999),
+            )
+        )
     )
 
 
@@ -202,10 +233,17 @@ def _with_unit(value: int, unit: str) -> tuple[str, ...]:
 
 
 def _duration(rng: random.Random) -> tuple[str, ...]:
-    unit, most = rng.choice((("minute", 90), ("hour", 48), ("day", 60), ("week", 12), ("month", 24), ("year", 10)))
+    unit, most = rng.choice(
+        (("minute", 90), ("hour", 48), ("day", 60), ("week", 12), ("month", 24), ("year", 10))
+    )
     value = rng.randint(2, most)
     same = _with_unit(value, unit)
-    smaller = {"hour": ("minute", 60), "week": ("day", 7), "year": ("month", 12), "day": ("hour", 24)}
+    smaller = {
+        "hour": ("minute", 60),
+        "week": ("day", 7),
+        "year": ("month", 12),
+        "day": ("hour", 24),
+    }
     if unit in smaller and value <= 4:
         name, factor = smaller[unit]
         same += (f"{value * factor} {name}s",)
@@ -240,8 +278,14 @@ def _percent(rng: random.Random) -> tuple[str, ...]:
 
 
 def _date(rng: random.Random) -> tuple[str, ...]:
-    day, month, year = rng.randint(1, 28), rng.choice(slot_values()["month"]), rng.randint(1990, 2026)
-    return rng.choice(((f"{day} {month}", f"{month} {day}"), (f"{day} {month} {year}", f"{month} {day}, {year}")))
+    day, month, year = (
+        rng.randint(1, 28),
+        rng.choice(slot_values()["month"]),
+        rng.randint(1990, 2026),
+    )
+    return rng.choice(
+        ((f"{day} {month}", f"{month} {day}"), (f"{day} {month} {year}", f"{month} {day}, {year}"))
+    )
 
 
 def _time(rng: random.Random) -> tuple[str, ...]:

@@ -30,7 +30,13 @@ from tools.train_entailment.data import (
     read,
     split,
 )
-from tools.train_entailment.model import CrossEncoder, batch_tensors, from_export, from_minilm, loss_of
+from tools.train_entailment.model import (
+    CrossEncoder,
+    batch_tensors,
+    from_export,
+    from_minilm,
+    loss_of,
+)
 from tools.train_entailment.sources import BY_NAME
 
 SHORT_TOKENS, LONG_TOKENS = 144, 256
@@ -74,7 +80,9 @@ class Encoder:
 class Trainer:
     """One phase of training; `folder` has its checkpoints."""
 
-    def __init__(self, work: Path, folder: str, weights: Path, data: Path, settings: Settings) -> None:
+    def __init__(
+        self, work: Path, folder: str, weights: Path, data: Path, settings: Settings
+    ) -> None:
         torch.set_num_threads(1)
         torch.set_flush_denormal(True)
         self.work, self.folder, self.settings = work, work / folder, settings
@@ -89,10 +97,20 @@ class Trainer:
         self.parameters = [p for p in self.model.parameters() if p.requires_grad]
         plain = [p for p in self.parameters if p.ndim <= 1]
         wide = [p for p in self.parameters if p.ndim > 1]
-        groups = [{"params": wide, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+        groups = [
+            {"params": wide, "weight_decay": settings.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ]
         self.optimizer = torch.optim.AdamW(groups, lr=settings.rate, betas=(0.9, 0.98), fused=True)
         self.ema = [p.detach().clone() for p in self.parameters]
-        self.at: dict[str, Any] = {"chunk": 0, "batch": 0, "step": 0, "pairs": 0, "tokens": 0, "seconds": 0.0}
+        self.at: dict[str, Any] = {
+            "chunk": 0,
+            "batch": 0,
+            "step": 0,
+            "pairs": 0,
+            "tokens": 0,
+            "seconds": 0.0,
+        }
         self.at["spent"] = 0.0  # seconds of this phase alone
         self.losses: list[float] = []
         self.stopping = self.late = False
@@ -143,7 +161,11 @@ class Trainer:
             self.at["batch"] = 0
 
     def _rate(self, factor: float) -> float:
-        return self.settings.rate * factor * min(1.0, (self.at["pairs"] + 1) / self.settings.warmup_pairs)
+        return (
+            self.settings.rate
+            * factor
+            * min(1.0, (self.at["pairs"] + 1) / self.settings.warmup_pairs)
+        )
 
     def _step(self, batch: list[tuple[list[int], list[int], int]], rate: float) -> None:
         inputs = batch_tensors([(ids, types) for ids, types, _ in batch])
@@ -227,7 +249,12 @@ def newest(folder: Path) -> Path | None:
 
 
 def stable(
-    work: Path, weights: Path, data: Path, settings: Settings, minutes: float | None, start: Path | None = None
+    work: Path,
+    weights: Path,
+    data: Path,
+    settings: Settings,
+    minutes: float | None,
+    start: Path | None = None,
 ) -> None:
     """The constant phase: from its newest checkpoint, else from the exported model `start`, else from the weights."""
     trainer = Trainer(work, "stable", weights, data, settings)
@@ -240,7 +267,9 @@ def stable(
     trainer.run(late=False, minutes=minutes)
 
 
-def decay(work: Path, name: str, weights: Path, data: Path, settings: Settings, minutes: float) -> None:
+def decay(
+    work: Path, name: str, weights: Path, data: Path, settings: Settings, minutes: float
+) -> None:
     """The decay branch `name`, from its own newest checkpoint or else from the newest of the constant phase."""
     trainer = Trainer(work, name, weights, data, settings)
     own, start = newest(trainer.folder), newest(work / "stable")
@@ -256,13 +285,19 @@ def decay(work: Path, name: str, weights: Path, data: Path, settings: Settings, 
 
 def average(works: Sequence[Path], name: str, out: Path) -> None:
     """The mean of the newest checkpoints of phases that began with the same weights and ran side by side."""
-    states = [torch.load(found, weights_only=True) for work in works if (found := newest(work / name))]
+    states = [
+        torch.load(found, weights_only=True) for work in works if (found := newest(work / name))
+    ]
     first = states[0]
     for part in ("model", "ema"):
-        first[part] = {key: torch.stack([s[part][key] for s in states]).mean(0) for key in first[part]}
+        first[part] = {
+            key: torch.stack([s[part][key] for s in states]).mean(0) for key in first[part]
+        }
     for place, moments in first["optimizer"]["state"].items():
         for key in ("exp_avg", "exp_avg_sq"):
-            moments[key] = torch.stack([s["optimizer"]["state"][place][key] for s in states]).mean(0)
+            moments[key] = torch.stack([s["optimizer"]["state"][place][key] for s in states]).mean(
+                0
+            )
     for key in ("pairs", "tokens", "seconds"):
         first["at"][key] = sum(state["at"][key] for state in states)
     (out / name).mkdir(parents=True)
@@ -285,7 +320,9 @@ def accuracy(
 ) -> dict[str, float]:
     """Supported or not at 0.5, over all rows and per kind."""
     supported = probabilities(model, encoded, bfloat16)[:, 0] > 0.5
-    right = [bool(s) == (example.label == 0) for s, example in zip(supported, examples, strict=True)]
+    right = [
+        bool(s) == (example.label == 0) for s, example in zip(supported, examples, strict=True)
+    ]
     kinds: dict[str, list[bool]] = {"all": right}
     for example, correct in zip(examples, right, strict=True):
         kinds.setdefault(BY_NAME[example.source].kind, []).append(correct)

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 
 _END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9])|\s*\n\s*")
 _WORD = re.compile(r"[a-z]+|\d+(?:[.,]\d+)*")
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Inc|U\.S|e\.g|i\.e)|\b[A-Z])\.$")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Inc|U\.S|e\.g|i\.e)|\b[A-Z])\.$"
+)
 _FUNCTION_WORDS = (
     "a an and are as at be been but by did do does for from had has have he her him his i if in into is it its "
     "not of on or she so that the their them then there they this to was we were what when where which who will "
@@ -59,7 +61,9 @@ def best_windows(parts: Sequence[str], hypothesis: str, size: int = 3, count: in
     """Where the windows of `size` sentences with the most of the hypothesis start, best first."""
     idf = rarity(parts)
     starts = range(max(1, len(parts) - size + 1))
-    scores = {start: overlap(" ".join(parts[start : start + size]), hypothesis, idf) for start in starts}
+    scores = {
+        start: overlap(" ".join(parts[start : start + size]), hypothesis, idf) for start in starts
+    }
     return sorted(starts, key=lambda start: (-scores[start], start))[:count]
 
 
@@ -77,7 +81,11 @@ def fit(premise: str, hypothesis: str, words: int) -> str:
         if sum(len(parts[place].split()) for place in chosen | extra) > room:
             break
         chosen |= extra
-    return " ".join(parts[place] for place in sorted(chosen)) if chosen else " ".join(premise.split()[:room])
+    return (
+        " ".join(parts[place] for place in sorted(chosen))
+        if chosen
+        else " ".join(premise.split()[:room])
+    )
 
 
 def padded(premise: str, others: Sequence[str], words: int, rng: random.Random) -> str:

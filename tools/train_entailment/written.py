@@ -50,13 +50,21 @@ def answers_of(line: dict[str, Any]) -> list[tuple[bool, str]]:
 
 def is_question_held_out(question: str) -> bool:
     """Whether the entailment model was not trained on the answers to a question."""
-    return is_held_out(Row(premise="", hypothesis="", label="", source="", group=question), "written_answers")
+    return is_held_out(
+        Row(premise="", hypothesis="", label="", source="", group=question), "written_answers"
+    )
 
 
 def _statements(line: dict[str, Any]) -> Iterator[Row]:
     for kind, label in STATEMENTS.items():
         for text in line[kind]:
-            yield Row(premise=line["premise"], hypothesis=text, label=label, source="", group=line["premise"])
+            yield Row(
+                premise=line["premise"],
+                hypothesis=text,
+                label=label,
+                source="",
+                group=line["premise"],
+            )
 
 
 def _answers(line: dict[str, Any]) -> Iterator[Row]:
@@ -64,7 +72,13 @@ def _answers(line: dict[str, Any]) -> Iterator[Row]:
     question, expected = line["question"], line["expected"]
     rng = random.Random(question)
     for right, answer in [*answers_of(line), (True, None), (True, None)]:
-        text = dressed(expected, rng) if answer is None else answer if rng.random() < 0.7 else dressed(answer, rng)
+        text = (
+            dressed(expected, rng)
+            if answer is None
+            else answer
+            if rng.random() < 0.7
+            else dressed(answer, rng)
+        )
         label = "entail" if right else "not_entail"
         premise, hypothesis = f"{question} {text}", f"{question} {expected}"
         yield Row(premise=premise, hypothesis=hypothesis, label=label, source="", group=question)

@@ -80,7 +80,9 @@ def evaluate(
     >>> run.summary.mean["exact_match"]
     1.0
     """
-    names, functions = metrics_of([metrics] if isinstance(metrics, str) or callable(metrics) else metrics)
+    names, functions = metrics_of(
+        [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
+    )
     cases = cases_of(data, limit)
     asked = None if target is None or is_mapping(target) else target_of(target, timeout, retries)
     if target is None and not any(case.recorded is not None for case in cases):
@@ -97,12 +99,16 @@ def evaluate(
     if out is not None:
         suite = suite.writing_to(Path(out))
     with additional_metrics(functions):
-        prepared = prepare(suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers))  # pyright: ignore[reportArgumentType]
+        prepared = prepare(
+            suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers)
+        )  # pyright: ignore[reportArgumentType]
     with closing(prepared):
         return _execute(prepared, out, progress)
 
 
-def _tables(*, judge: object, embedding: object, profile: object = None, target: object = None) -> dict[str, object]:
+def _tables(
+    *, judge: object, embedding: object, profile: object = None, target: object = None
+) -> dict[str, object]:
     """These arguments as the tables of a suite; a judge that is a function has none, a bot's object only its name."""
     if is_mapping(target):
         target = dict(target)
@@ -117,7 +123,9 @@ def _tables(*, judge: object, embedding: object, profile: object = None, target:
     return {name: table for name, table in tables.items() if table is not None}
 
 
-async def aevaluate(data: object, metrics: Metrics | str | Callable[..., object] = (), **options: Any) -> Run:
+async def aevaluate(
+    data: object, metrics: Metrics | str | Callable[..., object] = (), **options: Any
+) -> Run:
     """`evaluate` for async code: the caller's event loop stays free, and async targets, judges and metrics run on it.
 
     >>> run = await aevaluate(rows, target=my_async_bot, profile="rag")  # doctest: +SKIP
@@ -160,7 +168,10 @@ def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
         if out is None:
             created = datetime.now(UTC).isoformat(timespec="seconds")
             store, finished = run_in_memory(prepared, watch, stop)
-            run = Run(replace(manifest_of(prepared, created), partial=finished.partial), list(store.outcomes()))
+            run = Run(
+                replace(manifest_of(prepared, created), partial=finished.partial),
+                list(store.outcomes()),
+            )
         else:
             finished = run_prepared(prepared, Options(selection=prepared.selection), watch, stop)
             write_reports(finished.folder)
@@ -181,7 +192,9 @@ def load_cases(*paths: str | Path) -> list[Case]:
     return list(stream_cases(paths))
 
 
-def compare(a: Run | str | Path, b: Run | str | Path, repeats: Iterable[Run | str | Path] = ()) -> Comparison:
+def compare(
+    a: Run | str | Path, b: Run | str | Path, repeats: Iterable[Run | str | Path] = ()
+) -> Comparison:
     """Is run B better than run A? Cases are paired by id; `repeats` are further runs of A's bot, to estimate noise.
 
     >>> compare(old, new).sentence  # doctest: +SKIP
@@ -204,10 +217,14 @@ def rank(qrels: object, rankings: object, metrics: Sequence[str], unit: str = "p
     """
     in_rankings, in_labels = has_pages(rankings), has_pages(qrels, labels=True)
     if in_rankings is not None:
-        with suppress(InputError):  # a number that must be read first, or whose error is found below, with its place
+        with suppress(
+            InputError
+        ):  # a number that must be read first, or whose error is found below, with its place
             labels = labels_of(qrels) if in_labels is None else cast("Labels", qrels)
             scores = cast("Mapping[str, Mapping[str, float]]", rankings)
-            return rank_rankings(scores, labels, metrics, unit, pages=in_rankings or in_labels is not False)
+            return rank_rankings(
+                scores, labels, metrics, unit, pages=in_rankings or in_labels is not False
+            )
     return rank_rankings(rankings_of(rankings), labels_of(qrels), metrics, unit)
 
 
@@ -238,7 +255,9 @@ def score(metric: object, **row: object) -> Score | dict[str, Score]:
     return dict(scores) if is_list(metric) else scores[names[0]]
 
 
-def prefer(a: Run | str | Path, b: Run | str | Path, judge: object = "local", workers: int = 20) -> Preference:
+def prefer(
+    a: Run | str | Path, b: Run | str | Path, judge: object = "local", workers: int = 20
+) -> Preference:
     """Ask a judge for the better answer to each case of two runs, in both orders. A choice that flips is a tie.
 
     `judge` is "local", a preset, a dict of settings, or a function from prompt to text.

@@ -59,7 +59,9 @@ def target_of(target: object, timeout: float, retries: int = 0) -> Target:
     return Live(asked, read_table(LiveTable, {"retries": retries}, "target"))
 
 
-def _invoking(invoke: Callable[[object], object], input_keys: Iterable[object]) -> Callable[[str], object]:
+def _invoking(
+    invoke: Callable[[object], object], input_keys: Iterable[object]
+) -> Callable[[str], object]:
     """`invoke` of LangChain: chains that take a dict get the question under their own key."""
     keys = [str(key) for key in input_keys]
     if not keys:
@@ -87,10 +89,14 @@ def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:
         if name is None:
             if not callable(item):
                 kind = type(item).__name__
-                raise SettingsError(f"metrics: found {kind}, expected a name or a function of (case, response)")
+                raise SettingsError(
+                    f"metrics: found {kind}, expected a name or a function of (case, response)"
+                )
             name = name_of(item) if name_of(item) != "<lambda>" else f"lambda_{len(own) + 1}"
             if is_metric(name):
-                raise SettingsError(f'metrics: the function "{name}" has the name of a built-in metric; rename it')
+                raise SettingsError(
+                    f'metrics: the function "{name}" has the name of a built-in metric; rename it'
+                )
             summary = (getattr(item, "__doc__", None) or "").strip().split("\n")[0]
             facts = Facts(name, summary, low=None, high=None, needs=("answer",))
             own.append(Metric(facts, item, "single", "your code"))
@@ -100,7 +106,10 @@ def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:
 
 def _awaited(function: Callable[..., object]) -> Callable[..., object]:
     """The same function, synchronous: its coroutines are awaited on the loop of this thread."""
-    if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
+    if not (
+        inspect.iscoroutinefunction(function)
+        or inspect.iscoroutinefunction(type(function).__call__)
+    ):
         return function
     called = partial(call_on, event_loop(), cast("Callable[..., Awaitable[object]]", function))
     called.__signature__ = inspect.signature(function)  # pyright: ignore[reportAttributeAccessIssue]
@@ -125,7 +134,9 @@ def cases_of(data: object, limit: int | None = None) -> list[Case]:
                 yield row
             else:
                 place = Place(NAME, number, "row")
-                yield from cases_of_rows(renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1)
+                yield from cases_of_rows(
+                    renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1
+                )
 
     return list(checked(cases(), NAME))
 
@@ -158,10 +169,14 @@ def _rows(data: Any) -> Iterator[object]:
         return iter(data.iter_rows(named=True))
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
         columns = [str(name) for name in data.columns]
-        return (dict(zip(columns, row, strict=True)) for row in data.itertuples(index=False, name=None))
+        return (
+            dict(zip(columns, row, strict=True)) for row in data.itertuples(index=False, name=None)
+        )
     if hasattr(data, "to_pylist"):  # an Arrow table
         return iter(data.to_pylist())
-    if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):  # lists, and data sets of Hugging Face
+    if isinstance(data, Iterable) and not isinstance(
+        data, (bytes, bytearray)
+    ):  # lists, and data sets of Hugging Face
         return iter(cast("Iterable[object]", data))
     kind = type(data).__name__
     expected = "a list of dicts or of Case, a data frame, a data set, a path or a glob"
@@ -173,8 +188,14 @@ def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:
     values = list(data.values())
     if values and all(hasattr(value, "column_names") for value in values):
         names = ", ".join(map(str, data))
-        raise InputError(f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]')
-    columns = [cast("Sequence[object]", value) for value in values if is_list(value) or hasattr(value, "tolist")]
+        raise InputError(
+            f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]'
+        )
+    columns = [
+        cast("Sequence[object]", value)
+        for value in values
+        if is_list(value) or hasattr(value, "tolist")
+    ]
     if len(columns) < len(data) or not columns or not is_list(data.get("question", [])):
         return iter([data])
     lengths = {str(name): len(value) for name, value in zip(data, columns, strict=True)}

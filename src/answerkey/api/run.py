@@ -17,7 +17,14 @@ from answerkey.reports.write import write_reports
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.records import result_line
-from answerkey.runs.store import FolderStore, Scored, new_folder, read_manifest, read_outcomes, sealed
+from answerkey.runs.store import (
+    FolderStore,
+    Scored,
+    new_folder,
+    read_manifest,
+    read_outcomes,
+    sealed,
+)
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.text import counted
 from answerkey.types import Json, Outcome, Profile, Status
@@ -36,7 +43,12 @@ class Run:
     (0.83, 50, '30 days')
     """
 
-    def __init__(self, manifest: Manifest, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None):
+    def __init__(
+        self,
+        manifest: Manifest,
+        outcomes: Sequence[Outcome] | None = None,
+        folder: Path | None = None,
+    ):
         self.manifest, self.folder, self._given = manifest, folder, outcomes
 
     @cached_property
@@ -75,7 +87,9 @@ class Run:
 
     def failures(self) -> list[Outcome]:
         """The outcomes that did not pass or ended in an error, worst first."""
-        failed = (o for o in self.outcomes if not o.verdict.passed and o.verdict.status != Status.SCORED)
+        failed = (
+            o for o in self.outcomes if not o.verdict.passed and o.verdict.status != Status.SCORED
+        )
         return sorted(failed, key=badness)
 
     def to_dicts(self) -> list[Json]:
@@ -109,7 +123,9 @@ class Run:
             try:
                 shutil.copyfile(folder / "report.html", path)
             except OSError as error:
-                raise StorageError(f"{path}: cannot be written: {error.strerror}; choose another path") from None
+                raise StorageError(
+                    f"{path}: cannot be written: {error.strerror}; choose another path"
+                ) from None
         return Path(path)
 
     def _write(self, folder: Path) -> None:
@@ -153,12 +169,18 @@ class Run:
     def __repr__(self) -> str:
         """Three lines: how many passed, the means, the worst cases."""
         worst = ", ".join(f"{o.case.id} ({_reason(o, 60)})" for o in self.failures()[:3])
-        none = "no failures" if self.profile is not None else "not known; a profile decides which cases pass"
+        none = (
+            "no failures"
+            if self.profile is not None
+            else "not known; a profile decides which cases pass"
+        )
         means = [
             f"{name} {'-' if m.mean is None else f'{m.mean:.3f}'} ({m.n}/{m.of})"
             for name, m in self.summary.figures.average_scores.items()
         ]
-        return "\n".join([self._headline(), "  mean: " + ", ".join(means), f"  worst: {worst or none}"])
+        return "\n".join(
+            [self._headline(), "  mean: " + ", ".join(means), f"  worst: {worst or none}"]
+        )
 
     def _headline(self) -> str:
         figures = self.summary.figures
@@ -174,11 +196,23 @@ class Run:
         """The pass rate with its interval, the metrics, and the worst cases."""
         figures = self.summary.figures
         metrics = [
-            (name, m.mean, f"{m.ci95[0]:.3f} to {m.ci95[1]:.3f}" if m.ci95 else "", f"{m.n}/{m.of}", m.errors or "")
+            (
+                name,
+                m.mean,
+                f"{m.ci95[0]:.3f} to {m.ci95[1]:.3f}" if m.ci95 else "",
+                f"{m.n}/{m.of}",
+                m.errors or "",
+            )
             for name, m in figures.average_scores.items()
         ]
         worst = [
-            (o.case.id, o.verdict.score, o.case.question[:80], (o.response.answer or "")[:120], _reason(o, 200))
+            (
+                o.case.id,
+                o.verdict.score,
+                o.case.question[:80],
+                (o.response.answer or "")[:120],
+                _reason(o, 200),
+            )
             for o in self.failures()[:_WORST_SHOWN]
         ]
         parts = [f"<b>{html_text(self._headline())}</b>"]
@@ -186,7 +220,10 @@ class Run:
             parts.append(html_bars(self.summary.bands))
         parts.append(html_table(metrics, ("metric", "mean", "95% CI", "scored", "errors")))
         if worst:
-            parts += ["<b>worst cases</b>", html_table(worst, ("case", "score", "question", "answer", "reason"))]
+            parts += [
+                "<b>worst cases</b>",
+                html_table(worst, ("case", "score", "question", "answer", "reason")),
+            ]
         return "<div>" + "".join(parts) + "</div>"
 
 
@@ -208,9 +245,13 @@ def _table_row(outcome: Outcome) -> dict[str, object]:
     case, verdict = outcome.case, outcome.verdict
     expected = case.expected[0] if len(case.expected) == 1 else list(case.expected) or None
     return {
-        "id": case.id, "question": case.question, "expected": expected, "answer": outcome.response.answer,
-        "status": str(verdict.status), "score": verdict.score,
+        "id": case.id,
+        "question": case.question,
+        "expected": expected,
+        "answer": outcome.response.answer,
+        "status": str(verdict.status),
+        "score": verdict.score,
         "passed": None if verdict.status == Status.SCORED else verdict.passed,
         **{name: score.value for name, score in outcome.scores.items()},
         "error": outcome.response.error,
-    }  # fmt: skip
+    }

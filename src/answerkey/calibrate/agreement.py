@@ -48,8 +48,13 @@ def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     accuracy = (hits + rejections) / n
     above = int(decided.sum())
     by_chance = (above * positives + (n - above) * (n - positives)) / n**2
-    tpr, tnr = hits / positives if positives else None, rejections / (n - positives) if n > positives else None
-    return Agreement(n, accuracy, tpr, tnr, (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None)
+    tpr, tnr = (
+        hits / positives if positives else None,
+        rejections / (n - positives) if n > positives else None,
+    )
+    return Agreement(
+        n, accuracy, tpr, tnr, (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None
+    )
 
 
 def spearman(values: NumberArray, labels: NumberArray) -> float | None:
@@ -63,7 +68,9 @@ FOLDS = 5
 Aim = Literal["balanced", "accuracy", "kappa"]
 
 
-def best_threshold(values: NumberArray, positive: NumberArray, aim: Aim = "balanced") -> float | None:
+def best_threshold(
+    values: NumberArray, positive: NumberArray, aim: Aim = "balanced"
+) -> float | None:
     """The cut, midway between two values, above which rows are taken for positive; None where no cut parts the rows.
     `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored."""
     order = np.argsort(values, kind="stable")
@@ -108,7 +115,9 @@ def cross_validated(
 
 def _members(n: int, groups: Groups) -> tuple[NumberArray, int]:
     """The number of the group that each row belongs to, and how many groups there are."""
-    member = np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    member = (
+        np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    )
     return member, int(member.max()) + 1
 
 
@@ -144,12 +153,18 @@ def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliab
         inside = place == n
         own, hits, count = values[inside], int(positive[inside].sum()), int(inside.sum())
         span = float(own.min()), float(own.max())
-        bins.append(ReliabilityBin(*span, count, float(own.mean()), hits / count, rate_interval(hits, count)))
+        bins.append(
+            ReliabilityBin(
+                *span, count, float(own.mean()), hits / count, rate_interval(hits, count)
+            )
+        )
     if values.min() < 0 or values.max() > 1:
         return Reliability(tuple(bins), None, None)
     chance = values if sign > 0 else 1 - values
     gaps = [b.n * abs((b.mean_value if sign > 0 else 1 - b.mean_value) - b.share) for b in bins]
-    return Reliability(tuple(bins), float(sum(gaps) / len(values)), float(np.mean((chance - positive) ** 2)))
+    return Reliability(
+        tuple(bins), float(sum(gaps) / len(values)), float(np.mean((chance - positive) ** 2))
+    )
 
 
 _NUMBERS_AT_ONCE = 2_000_000
@@ -160,7 +175,9 @@ def draws_for(n: int) -> int:
     return DRAWS if n <= 3_000 else 2_000
 
 
-def auroc_draws(columns: Sequence[NumberArray], positive: NumberArray, groups: Groups) -> list[NumberArray]:
+def auroc_draws(
+    columns: Sequence[NumberArray], positive: NumberArray, groups: Groups
+) -> list[NumberArray]:
     """AUROC of every column over the same draws; a draw with only one class is NaN. Rows are sorted by value once, so that
     a draw costs one pass: values tied with each other form a block."""
     orders = [np.argsort(values, kind="stable") for values in columns]

@@ -56,15 +56,21 @@ class RepeatNoise:
     flips: float | None
 
 
-def judge_noise(repeats: Sequence[Sequence[Score]], sign: int, threshold: float | None) -> RepeatNoise | None:
+def judge_noise(
+    repeats: Sequence[Sequence[Score]], sign: int, threshold: float | None
+) -> RepeatNoise | None:
     """None for a single pass, or where no row has a value every time."""
     if len(repeats) < 2:
         return None
-    complete = [row for row in zip(*repeats, strict=True) if all(score.value is not None for score in row)]
+    complete = [
+        row for row in zip(*repeats, strict=True) if all(score.value is not None for score in row)
+    ]
     if not complete:
         return None
     values = sign * np.array([[score.value for score in row] for row in complete], dtype=float)
-    spread = values - values[:, :1]  # so that equal values have no spread at all, not even a rounding
+    spread = (
+        values - values[:, :1]
+    )  # so that equal values have no spread at all, not even a rounding
     sd = float(np.sqrt(spread.var(axis=1, ddof=1).mean()))
     flips = None
     if threshold is not None:
@@ -74,7 +80,17 @@ def judge_noise(repeats: Sequence[Sequence[Score]], sign: int, threshold: float 
 
 
 _ENOUGH = 10
-_SAME = ("metric", "n", "positives", "label_cut", "auroc", "auroc_ci95", "groups", "spearman", "notes")  # also in JSON
+_SAME = (
+    "metric",
+    "n",
+    "positives",
+    "label_cut",
+    "auroc",
+    "auroc_ci95",
+    "groups",
+    "spearman",
+    "notes",
+)  # also in JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +151,9 @@ def calibrate_metric(
     kept = [n for n, score in enumerate(repeats[0]) if score.value is not None]
     if not kept:
         reason = next((s.error or s.reason for s in repeats[0] if s.error or s.reason), "no value")
-        raise InputError(f"{metric} has no value on any of {len(repeats[0])} labelled rows: {reason}")
+        raise InputError(
+            f"{metric} has no value on any of {len(repeats[0])} labelled rows: {reason}"
+        )
     values = np.array([repeats[0][n].value for n in kept], dtype=float)
     labels = np.array([rows.labels[n] for n in kept], dtype=float)
     lengths = np.array([rows.lengths[n] for n in kept], dtype=float)
@@ -149,7 +167,11 @@ def calibrate_metric(
     direction = direction_of(better, raw, asked.positive)
     turned = direction.sign * values
     long_sign = 1 if (auroc(lengths, positive) or 0.5) >= 0.5 else -1
-    draws = agree.auroc_draws([turned, long_sign * lengths], positive, groups) if raw is not None else []
+    draws = (
+        agree.auroc_draws([turned, long_sign * lengths], positive, groups)
+        if raw is not None
+        else []
+    )
     threshold = agree.best_threshold(turned, positive, asked.aim)
     crossed = agree.cross_validated(turned, positive, groups, asked.aim)
     made = Calibration(
@@ -198,7 +220,9 @@ def _notes(c: Calibration, better: Better) -> list[str]:
         notes.append("not shown to be better than chance: the interval holds 0.5")
     if c.over_length_ci95 and c.over_length_ci95[0] <= 0 and c.metric != "answer_length":
         word = "worse than" if c.over_length_ci95[1] < 0 else "not shown to be better than"
-        notes.append(f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length")
+        notes.append(
+            f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length"
+        )
     return notes
 
 
@@ -226,11 +250,18 @@ def calibration_json(c: Calibration) -> dict[str, object]:
                 "auroc_ci95": c.length_auroc_ci95,
                 "metric_minus_length_ci95": c.over_length_ci95,
             },
-            "always_positive": {"accuracy": share, "auroc": 0.5, "kappa": 0.0, "tpr": 1.0, "tnr": 0.0},
+            "always_positive": {
+                "accuracy": share,
+                "auroc": 0.5,
+                "kappa": 0.0,
+                "tpr": 1.0,
+                "tnr": 0.0,
+            },
             "majority": {"accuracy": max(share, 1 - share)},
         },
         "reliability": [
-            {**asdict(b), "interval": list(b.interval[:2]) if b.interval else None} for b in c.reliability.bins
+            {**asdict(b), "interval": list(b.interval[:2]) if b.interval else None}
+            for b in c.reliability.bins
         ],
         "calibration_error": c.reliability.error,
         "brier": c.reliability.brier,
@@ -267,8 +298,14 @@ def calibration_text(c: Calibration) -> str:
     if error is not None and brier is not None:
         lines.append(f"  read as a probability: calibration error {error:.3f}, Brier {brier:.3f}")
     if c.noise:
-        flips = "" if c.noise.flips is None else f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
-        lines.append(f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}")
+        flips = (
+            ""
+            if c.noise.flips is None
+            else f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
+        )
+        lines.append(
+            f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}"
+        )
     lines += [f"  note: {note}" for note in c.notes]
     return printable("\n".join(lines) + "\n")
 

@@ -29,12 +29,17 @@ def strata_of(scores: Scores, passed: Passed) -> list[list[int]]:
     """Positions of the cases in strata by score; equal scores stay together, failed and passed cases apart."""
     strata: list[list[int]] = []
     for side in (False, True):
-        cases = sorted((n for n in range(len(scores)) if passed[n] is side), key=lambda n: (scores[n] or 0.0, n))
+        cases = sorted(
+            (n for n in range(len(scores)) if passed[n] is side),
+            key=lambda n: (scores[n] or 0.0, n),
+        )
         least = max(_LEAST, len(cases) // STRATA)
         start = len(strata)
         for n in cases:
             last = strata[-1] if len(strata) > start else None
-            if last is None or (len(last) >= least and (scores[n] or 0.0) != (scores[last[-1]] or 0.0)):
+            if last is None or (
+                len(last) >= least and (scores[n] or 0.0) != (scores[last[-1]] or 0.0)
+            ):
                 strata.append([n])
             else:
                 last.append(n)
@@ -50,7 +55,9 @@ def label_order(scores: Scores, passed: Passed, labels: Mapping[int, float]) -> 
     strata = strata_of(scores, passed)
     total = sum(map(len, strata))
     random = Random(len(scores))
-    draws = [random.random() for _ in scores]  # the same at every call: a label never reorders the rest
+    draws = [
+        random.random() for _ in scores
+    ]  # the same at every call: a label never reorders the rest
     waiting: list[list[int]] = []
     counts: list[tuple[float, float]] = []
     for cases in strata:
@@ -71,7 +78,9 @@ def _gain(weight: float, right: float, n: float) -> float:
     return weight**2 * share * (1 - share) * (1 / n - 1 / (n + 1))
 
 
-def corrected_pass_rate(scores: Scores, passed: Passed, labels: Mapping[int, float]) -> CorrectedRate | None:
+def corrected_pass_rate(
+    scores: Scores, passed: Passed, labels: Mapping[int, float]
+) -> CorrectedRate | None:
     """The share of right answers in the whole run, from the labelled cases; None for fewer than two labels. By PPI++
     where the labels are spread over the strata as the cases are. Labels that prefer some strata, as those given in
     `label_order` do, are weighted by stratum instead: PPI++ would be biased."""
@@ -92,10 +101,14 @@ def rate_of_cases(
     ids: Sequence[str], scores: Scores, passed: Passed, labels: Mapping[str, float]
 ) -> CorrectedRate | None:
     """As `corrected_pass_rate`, with labels by case id."""
-    return corrected_pass_rate(scores, passed, {n: labels[case] for n, case in enumerate(ids) if case in labels})
+    return corrected_pass_rate(
+        scores, passed, {n: labels[case] for n, case in enumerate(ids) if case in labels}
+    )
 
 
-def stratified_rate(strata: Sequence[Sequence[int]], passed: Passed, labels: Mapping[int, float]) -> CorrectedRate:
+def stratified_rate(
+    strata: Sequence[Sequence[int]], passed: Passed, labels: Mapping[int, float]
+) -> CorrectedRate:
     """The mean of the strata; the spread of one with few labels is close to what its verdicts suggest."""
     total = sum(map(len, strata))
     mean = variance = 0.0
@@ -111,4 +124,12 @@ def stratified_rate(strata: Sequence[Sequence[int]], passed: Passed, labels: Map
     # Half the width takes four times the labels.
     more = 3 * len(labels)
     halved = more if more <= total - len(labels) else None
-    return CorrectedRate(mean, mean - half, mean + half, len(labels), total - len(labels), halved, "stratified labels")
+    return CorrectedRate(
+        mean,
+        mean - half,
+        mean + half,
+        len(labels),
+        total - len(labels),
+        halved,
+        "stratified labels",
+    )

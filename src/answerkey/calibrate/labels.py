@@ -26,8 +26,12 @@ DECISION = "decision"  # the name under which a disagreement is settled
 LONGEST_NOTE = 5000
 LONGEST_NAME = 60
 _WORDS = {
-    **dict.fromkeys(("yes", "true", "pass", "passed", "good", "correct", "right", "supported"), 1.0),
-    **dict.fromkeys(("no", "false", "fail", "failed", "bad", "incorrect", "wrong", "unsupported"), 0.0),
+    **dict.fromkeys(
+        ("yes", "true", "pass", "passed", "good", "correct", "right", "supported"), 1.0
+    ),
+    **dict.fromkeys(
+        ("no", "false", "fail", "failed", "bad", "incorrect", "wrong", "unsupported"), 0.0
+    ),
 }
 
 
@@ -91,17 +95,26 @@ class RunLabels:
     def disagreements(self) -> list[str]:
         """The cases on which people differ and nothing is decided."""
         given = {case: self.given(case) for case in self.by_case}
-        return [case for case, labels in given.items() if DECISION not in labels and len(set(labels.values())) > 1]
+        return [
+            case
+            for case, labels in given.items()
+            if DECISION not in labels and len(set(labels.values())) > 1
+        ]
 
     def agreement(self) -> LabelAgreement:
         """The agreement between the people, decisions apart."""
         people = self.people()
-        table = [{by: label for by, label in self.given(case).items() if by != DECISION} for case in self.by_case]
+        table = [
+            {by: label for by, label in self.given(case).items() if by != DECISION}
+            for case in self.by_case
+        ]
         pairs: list[tuple[str, str, int, float | None]] = []
         for a, b in combinations(people, 2):
             both = [(entry[a], entry[b]) for entry in table if a in entry and b in entry]
             pairs.append((a, b, len(both), cohen_kappa(both)))
-        return LabelAgreement(krippendorff_alpha([list(entry.values()) for entry in table]), tuple(pairs))
+        return LabelAgreement(
+            krippendorff_alpha([list(entry.values()) for entry in table]), tuple(pairs)
+        )
 
 
 def cohen_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
@@ -152,10 +165,16 @@ def read_labels(run: Path, strict: bool = False) -> RunLabels:
         try:
             row = json.loads(line)
             note, by, at = (str(row.get(key) or "") for key in ("note", "by", "at"))
-            labels.append(CaseLabel(str(row["id"]), as_label(row["label"], str(row["id"])), note, by, at))
+            labels.append(
+                CaseLabel(str(row["id"]), as_label(row["label"], str(row["id"])), note, by, at)
+            )
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             if strict:
-                problem = error if isinstance(error, InputError) else 'expected {"id": …, "label": …, "note": …}'
+                problem = (
+                    error
+                    if isinstance(error, InputError)
+                    else 'expected {"id": …, "label": …, "note": …}'
+                )
                 raise InputError(f"{path}, line {number}: {problem}") from None
     return RunLabels(labels)
 
@@ -171,7 +190,9 @@ def as_label(given: Any, case: str) -> float | None:
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no')
+        raise InputError(
+            f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no'
+        )
     return value
 
 
@@ -191,7 +212,9 @@ def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
     found |= read_labels(run).resolved()
     for row, place in read_rows(file, file.name) if file else ():
         if "id" not in row or "label" not in row:
-            raise InputError(f"{place}: expected the columns id and label, found {', '.join(map(str, row))}")
+            raise InputError(
+                f"{place}: expected the columns id and label, found {', '.join(map(str, row))}"
+            )
         if (label := as_label(row["label"], str(row["id"]))) is not None:
             found[str(row["id"])] = label
     return found
@@ -210,7 +233,9 @@ def add_label(run: Path, case: str, label: float | None, note: str = "", by: str
             file.write(line.encode("ascii"))
             os.fsync(file.fileno())
     except OSError as error:
-        raise StorageError(f"{run / LABELS_FILE}: cannot be written: {error.strerror or error}") from None
+        raise StorageError(
+            f"{run / LABELS_FILE}: cannot be written: {error.strerror or error}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +252,14 @@ class Labelled:
         return len(self.pairs)
 
 
-def read_labelled(path: Path, label: str = "label", group: str = "group", limit: int | None = None) -> Labelled:
+def read_labelled(
+    path: Path, label: str = "label", group: str = "group", limit: int | None = None
+) -> Labelled:
     """Every row that has a label and an answer; rows without a label are counted, rows without an answer refused."""
     rows = _run_rows(path) if is_run(path) else _file_rows(path, label)
-    read = [(pair, as_label(given, pair[0].id), scores) for pair, given, scores in islice(rows, limit)]
+    read = [
+        (pair, as_label(given, pair[0].id), scores) for pair, given, scores in islice(rows, limit)
+    ]
     found = [(pair, value, scores) for pair, value, scores in read if value is not None]
     if not found:
         raise InputError(f"{path}: no row has a label; {_how_to_label(path, label)}")
@@ -244,11 +273,19 @@ _Given = tuple[Pair, Any, dict[str, float]]
 
 def _file_rows(path: Path, label: str) -> Iterator[_Given]:
     reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
-    for case in checked(_tolerant(reader(path, path.name), path), path.name) if reader else load_cases([path]):
+    for case in (
+        checked(_tolerant(reader(path, path.name), path), path.name)
+        if reader
+        else load_cases([path])
+    ):
         if case.recorded is None:
-            raise InputError(f'{path}: case "{case.id}" has no answer to measure; add an "answer" column')
+            raise InputError(
+                f'{path}: case "{case.id}" has no answer to measure; add an "answer" column'
+            )
         if label not in case.extra and label != "label":
-            raise InputError(f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}')
+            raise InputError(
+                f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}'
+            )
         yield (replace(case, recorded=None), case.recorded), case.extra.get(label), {}
 
 
@@ -256,7 +293,9 @@ def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
     """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
     for number, (row, place) in enumerate(rows, start=1):
         asked = bool(str(row.get("question") or "").strip())
-        case = case_of_row(row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}")
+        case = case_of_row(
+            row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}"
+        )
         yield case if asked else replace(case, question="")
 
 
@@ -265,7 +304,9 @@ def _run_rows(path: Path) -> Iterator[_Given]:
         raise InputError(f"{path}: no {LABELS_FILE}; {_how_to_label(path, 'label')}")
     labels = read_labels(path, strict=True).resolved()
     for outcome in read_outcomes(path):
-        scores = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
+        scores = {
+            name: score.value for name, score in outcome.scores.items() if score.value is not None
+        }
         yield (outcome.case, outcome.response), labels.get(outcome.case.id), scores
 
 
@@ -280,9 +321,13 @@ Progress = Callable[[int, int], None]
 Columns = dict[str, list[Score]]  # the scores of each metric
 
 
-def measure(labelled: Labelled, suite: Suite, repeats: int = 1, progress: Progress | None = None) -> list[Columns]:
+def measure(
+    labelled: Labelled, suite: Suite, repeats: int = 1, progress: Progress | None = None
+) -> list[Columns]:
     """For each repeat, the column of scores of every metric of the suite. A judge is asked anew each time."""
-    from answerkey.metrics.judge.judged_metrics import without_cache  # most users of labels measure nothing
+    from answerkey.metrics.judge.judged_metrics import (
+        without_cache,
+    )  # most users of labels measure nothing
     from answerkey.runs.score import in_chunks, make_scorer
 
     names = suite.metrics

@@ -34,8 +34,12 @@ def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> It
     files = case_files(patterns, base)
     named = {shown_name(path, base): path for path in files}
     where = " ".join(str(pattern) for pattern in patterns)
-    truth = {name for name, path in named.items() if len(files) > 1 and _has_no_questions(path, name)}
-    cases = (case for name, path in named.items() if name not in truth for case in read_file(path, name))
+    truth = {
+        name for name, path in named.items() if len(files) > 1 and _has_no_questions(path, name)
+    }
+    cases = (
+        case for name, path in named.items() if name not in truth for case in read_file(path, name)
+    )
     if truth and len(truth) < len(named):
         cases = _joined(cases, {name: named[name] for name in sorted(truth)})
     return checked(cases, where, lambda name, number: _place(named, name, number))
@@ -46,7 +50,11 @@ def _has_no_questions(path: Path, name: str) -> bool:
     if path.suffix.lower() not in ROW_READERS or not path.is_file():
         return False
     first = next(ROW_READERS[path.suffix.lower()](path, name), None)
-    return first is not None and "id" in first[0] and not any(first[0].get(key) for key in ("question", *CONVERSATIONS))
+    return (
+        first is not None
+        and "id" in first[0]
+        and not any(first[0].get(key) for key in ("question", *CONVERSATIONS))
+    )
 
 
 def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
@@ -59,8 +67,16 @@ def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
         if (found := known.pop(case.id, None)) is None:
             yield case
             continue
-        other, empty, own = case_of_row(*found, case.id), Case("", ""), ("id", "question", "source_file", "extra")
-        lacking = [each.name for each in fields(Case) if getattr(case, each.name) == getattr(empty, each.name)]
+        other, empty, own = (
+            case_of_row(*found, case.id),
+            Case("", ""),
+            ("id", "question", "source_file", "extra"),
+        )
+        lacking = [
+            each.name
+            for each in fields(Case)
+            if getattr(case, each.name) == getattr(empty, each.name)
+        ]
         added = {name: getattr(other, name) for name in lacking if name not in own}
         yield replace(case, **added, extra={**other.extra, **case.extra})
     if known:
@@ -82,7 +98,12 @@ def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
     for row, place in read_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
         key = str(row.get("id") or "").strip()
         if not key:
-            raise place.error("id", row.get("id"), "the id of a case", "recorded answers are joined to cases by id")
+            raise place.error(
+                "id",
+                row.get("id"),
+                "the id of a case",
+                "recorded answers are joined to cases by id",
+            )
         yield key, response_of_row(row, place)
 
 
@@ -92,16 +113,26 @@ def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
     for pattern in patterns:
         path = base / pattern
         if path.is_dir():
-            found = [path] if is_beir(path) else sorted(p for p in path.rglob("*") if p.suffix.lower() in ENDINGS)
+            found = (
+                [path]
+                if is_beir(path)
+                else sorted(p for p in path.rglob("*") if p.suffix.lower() in ENDINGS)
+            )
             if not found:
-                raise InputError(f"{pattern}: no case file in this folder; expected {', '.join(ENDINGS)}")
+                raise InputError(
+                    f"{pattern}: no case file in this folder; expected {', '.join(ENDINGS)}"
+                )
         elif path.is_file():
             found = [path]
         else:
             found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
             if not found:
-                names = [near.name for near in path.parent.iterdir()] if path.parent.is_dir() else []
-                raise InputError(f"{pattern}: no such file, folder or glob{did_you_mean(path.name, names)}")
+                names = (
+                    [near.name for near in path.parent.iterdir()] if path.parent.is_dir() else []
+                )
+                raise InputError(
+                    f"{pattern}: no such file, folder or glob{did_you_mean(path.name, names)}"
+                )
         files.update(dict.fromkeys(found))
     return list(files)
 
@@ -138,7 +169,9 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
             f'{name}: a document, not cases; to ask the built-in document bot: answerkey run "{path}" --dataset '
             f'cases.csv; in a suite: [target] with kind = "rag" and documents = "{name}"'
         )
-    raise InputError(f"{name}: unknown kind of case file; expected {', '.join(ENDINGS)} or a BEIR folder")
+    raise InputError(
+        f"{name}: unknown kind of case file; expected {', '.join(ENDINGS)} or a BEIR folder"
+    )
 
 
 def shown_name(path: Path, base: Path) -> str:
@@ -148,7 +181,9 @@ def shown_name(path: Path, base: Path) -> str:
         return str(path)
 
 
-def checked(cases: Iterable[Case], where: str, place_of: PlaceOf = "{}, case {}".format) -> Iterator[Case]:
+def checked(
+    cases: Iterable[Case], where: str, place_of: PlaceOf = "{}, case {}".format
+) -> Iterator[Case]:
     """The same cases; a second use of an id stops with its place."""
     seen: set[int] = set()  # hashes of ids: a tenth of the memory of the texts
     asked: set[int] = set()
@@ -173,7 +208,9 @@ def checked(cases: Iterable[Case], where: str, place_of: PlaceOf = "{}, case {}"
     if repeated:
         ids = ", ".join(repeated[:5]) + (", …" if len(repeated) > 5 else "")
         fix = "remove them, or keep them to weigh it more"
-        warn_once(f"{where}: {len(repeated)} cases repeat a question of an earlier case ({ids}); {fix}")
+        warn_once(
+            f"{where}: {len(repeated)} cases repeat a question of an earlier case ({ids}); {fix}"
+        )
 
 
 def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
@@ -181,7 +218,9 @@ def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
     path = files.get(name or "")
     ending = path.suffix.lower() if path else ""
     reader = ROW_READERS.get(ending) if ending != ".json" else None
-    row = next(islice(reader(path, name or ""), number - 1, None), None) if path and reader else None
+    row = (
+        next(islice(reader(path, name or ""), number - 1, None), None) if path and reader else None
+    )
     return str(row[1]) if row else f"{name}, {'item' if ending == '.json' else 'case'} {number}"
 
 
@@ -194,7 +233,9 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
     labels: dict[str, tuple[dict[str, float], str]] = {}
     files = sorted((folder / "qrels").glob("*.tsv"))
     if not files:
-        raise InputError(f"{name}/qrels: no .tsv file; a BEIR folder holds qrels/test.tsv or the like")
+        raise InputError(
+            f"{name}/qrels: no .tsv file; a BEIR folder holds qrels/test.tsv or the like"
+        )
     for file in files:
         for query, grades in read_qrels(file).items():
             labels.setdefault(query, ({}, file.stem))[0].update(grades)
@@ -210,7 +251,13 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
             left_out += 1
             continue
         relevant, split = labels[key]
-        yield Case(id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,))
+        yield Case(
+            id=key,
+            question=text,
+            relevant=relevant,
+            source_file=f"{name}/queries.jsonl",
+            tags=(split,),
+        )
     if left_out:
         found = f"{left_out} of {number_of_queries} queries have no label in qrels and are left out"
         warn_once(f"{folder.name}/queries.jsonl: {found}", folder.resolve())
@@ -225,4 +272,6 @@ def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
                 key, _, text = line.partition("\t")
                 texts[key.strip()] = text.strip()
     for query, relevant in read_qrels(path).items():
-        yield Case(id=query, question=texts.get(query) or query, relevant=relevant, source_file=name)
+        yield Case(
+            id=query, question=texts.get(query) or query, relevant=relevant, source_file=name
+        )

@@ -22,13 +22,20 @@ from answerkey.errors import InputError
 _QUESTION_VARIABLES = ("question", "query", "input", "user_input", "message", "prompt", "text")
 # An assertion of promptfoo that is one of our checks of words as well.
 _CRITERIA = {
-    "contains": "must_contain", "icontains": "must_contain", "contains-all": "must_contain", "icontains-all": "must_contain",
-    "contains-any": "must_contain_any", "icontains-any": "must_contain_any",
-    "not-contains": "must_not_contain", "not-icontains": "must_not_contain",
-}  # fmt: skip
+    "contains": "must_contain",
+    "icontains": "must_contain",
+    "contains-all": "must_contain",
+    "icontains-all": "must_contain",
+    "contains-any": "must_contain_any",
+    "icontains-any": "must_contain_any",
+    "not-contains": "must_not_contain",
+    "not-icontains": "must_not_contain",
+}
 _EXPECTED = {"equals", "similar", "factuality", "model-graded-factuality", "answer-relevance"}
 _EXPECTED_COLUMN = re.compile(r"__expected\d*")
-_CELL = re.compile(r"\s*(?P<type>[a-z][a-z-]*)(?:\((?P<threshold>[^)]*)\))?:\s*(?P<value>.*)", re.DOTALL)
+_CELL = re.compile(
+    r"\s*(?P<type>[a-z][a-z-]*)(?:\((?P<threshold>[^)]*)\))?:\s*(?P<value>.*)", re.DOTALL
+)
 _BARE_CELL = re.compile(r"\s*(?:not-)?(?:is-json|contains-json)\s*")
 _IN_CELLS = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -55,7 +62,9 @@ def promptfoo_rows(data: object, file: str, folder: Path) -> list[dict[str, obje
     References to files of tests are relative to `folder`."""
     config: Mapping[str, object] = data if is_mapping(data) else {"tests": data}
     default = config.get("defaultTest")
-    default = table_of(_file_values(default, folder, file)[0] if _is_reference(default) else default)
+    default = table_of(
+        _file_values(default, folder, file)[0] if _is_reference(default) else default
+    )
     templates = table_of(config.get("assertionTemplates"))
     rows: list[dict[str, object]] = []
     left_out: Counter[str] = Counter()
@@ -63,8 +72,16 @@ def promptfoo_rows(data: object, file: str, folder: Path) -> list[dict[str, obje
         variables = {**table_of(default.get("vars")), **table_of(test.get("vars"))}
         name, question = _question(variables, config.get("prompts"))
         listed = [each for given in (default, test) for each in _listed(given.get("assert"))]
-        asserts = [each | {"value": _fill(each.get("value"), variables)} for each in _flat(listed, templates) if each]
-        row = {"question": question, "note": test.get("description"), **_criteria(asserts, left_out)}
+        asserts = [
+            each | {"value": _fill(each.get("value"), variables)}
+            for each in _flat(listed, templates)
+            if each
+        ]
+        row = {
+            "question": question,
+            "note": test.get("description"),
+            **_criteria(asserts, left_out),
+        }
         row["criteria_threshold"] = test.get("threshold", default.get("threshold"))
         others = {f"x_{key}": value for key, value in variables.items() if key != name}
         rows.append({key: value for key, value in (row | others).items() if value is not None})
@@ -91,17 +108,27 @@ def _file_values(reference: str, folder: Path, file: str) -> list[object]:
     values: list[object] = []
     for path in sorted(map(Path, glob(str(folder / pattern), recursive=True))):
         if path.suffix == ".csv":
-            values += [_test_of_cells(row) for row in csv.DictReader(read_text(path).splitlines(keepends=True))]
+            values += [
+                _test_of_cells(row)
+                for row in csv.DictReader(read_text(path).splitlines(keepends=True))
+            ]
         elif path.suffix in (".yaml", ".yml"):
             values.append(read_yaml(path))
         elif path.suffix == ".json":
             values.append(parse_json(read_text(path), path.name))
         elif path.suffix == ".jsonl":
-            values += [parse_json(line, f"{path.name}, line {n}", in_line=True) for n, line in read_lines(path)]
+            values += [
+                parse_json(line, f"{path.name}, line {n}", in_line=True)
+                for n, line in read_lines(path)
+            ]
         else:
-            raise InputError(f'{file}: tests of "{reference}" can\'t be read; expected .yaml, .json, .jsonl or .csv')
+            raise InputError(
+                f'{file}: tests of "{reference}" can\'t be read; expected .yaml, .json, .jsonl or .csv'
+            )
     if not values:
-        raise InputError(f'{file}: no file of tests at "{reference}"; paths are relative to the configuration')
+        raise InputError(
+            f'{file}: no file of tests at "{reference}"; paths are relative to the configuration'
+        )
     return values
 
 
@@ -112,15 +139,23 @@ def _is_reference(value: object) -> TypeGuard[str]:
 def _test_of_cells(row: Mapping[str | object, object]) -> dict[str, object]:
     """A row of a CSV file as a test: what is no variable begins with two underscores."""
     cells = {str(key): str(value or "") for key, value in row.items() if isinstance(key, str)}
-    expected = [cell for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()]
+    expected = [
+        cell for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()
+    ]
     asserts = [_assertion_of_cell(cell) for cell in expected]
     own = {"description": cells.get("__description"), "threshold": cells.get("__threshold") or None}
-    return {"vars": {key: cell for key, cell in cells.items() if not key.startswith("__")}, "assert": asserts, **own}
+    return {
+        "vars": {key: cell for key, cell in cells.items() if not key.startswith("__")},
+        "assert": asserts,
+        **own,
+    }
 
 
 def with_expected_columns(row: dict[str, object], file: str = "promptfoo") -> dict[str, object]:
     """The row with promptfoo's `__expected`, `__expected1`, … cells turned into criteria."""
-    cells = [str(row[key]) for key in row if key.startswith("__") and _EXPECTED_COLUMN.fullmatch(key)]
+    cells = [
+        str(row[key]) for key in row if key.startswith("__") and _EXPECTED_COLUMN.fullmatch(key)
+    ]
     if not cells:
         return row
     left_out: Counter[str] = Counter()
@@ -150,7 +185,10 @@ def _flat(listed: Iterable[object], templates: Mapping[str, object]) -> list[dic
             continue
         reference = str(item.get("$ref", "")).rpartition("/")[2]
         if reference:
-            item = {**table_of(templates.get(reference)), **{k: v for k, v in item.items() if k != "$ref"}}
+            item = {
+                **table_of(templates.get(reference)),
+                **{k: v for k, v in item.items() if k != "$ref"},
+            }
         if item.get("type") == "assert-set" and item.get("threshold") is None:
             flat += _flat(_listed(item.get("assert")), templates)
         else:
@@ -173,7 +211,9 @@ def _question(variables: Mapping[str, object], prompts: object) -> tuple[str, ob
     first = prompts[0] if is_list(prompts) and prompts else prompts
     if isinstance(first, str) and _VARIABLE.search(first) and "\n" not in first.strip():
         return "", _fill(first, variables)
-    return next(((name, value) for name, value in variables.items() if isinstance(value, str)), ("", None))
+    return next(
+        ((name, value) for name, value in variables.items() if isinstance(value, str)), ("", None)
+    )
 
 
 def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str, object]:
@@ -183,7 +223,11 @@ def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str,
     for assertion in asserts:
         kind, value = str(assertion.get("type", "")), assertion.get("value")
         if kind in _CRITERIA:
-            parts = [part.strip() for part in str(value).split(",")] if kind.endswith(("-any", "-all")) else [value]
+            parts = (
+                [part.strip() for part in str(value).split(",")]
+                if kind.endswith(("-any", "-all"))
+                else [value]
+            )
             checks[_CRITERIA[kind]] += map(str, value if is_list(value) else parts)
         elif kind == "regex" and not pattern_problem(str(value)):
             pattern["regex"] = str(value)
@@ -191,7 +235,9 @@ def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str,
             row["expected"].append(str(value))
         why = _unsupported(assertion, kind, value)
         if why is None:
-            row["criteria"].append({key: assertion[key] for key in _KEPT if assertion.get(key) is not None})
+            row["criteria"].append(
+                {key: assertion[key] for key in _KEPT if assertion.get(key) is not None}
+            )
         else:
             left_out[why] += 1
             if kind not in _EXPECTED:
@@ -205,14 +251,26 @@ def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
     if plain in ("is-json", "contains-json"):
         return f"{kind} with a schema" if value else None
     if plain in ("latency", "cost"):
-        return None if isinstance(assertion.get("threshold"), int | float) else f"{kind} without a threshold"
+        return (
+            None
+            if isinstance(assertion.get("threshold"), int | float)
+            else f"{kind} without a threshold"
+        )
     if plain not in CHECKS and plain not in ASKED:
         return kind or "an assertion without a type"
     if assertion.get("transform"):
         return f"{kind} with a transform"
-    if is_mapping(value) or value is None or (isinstance(value, str) and value.startswith("file://")):
+    if (
+        is_mapping(value)
+        or value is None
+        or (isinstance(value, str) and value.startswith("file://"))
+    ):
         return f"{kind} with a file or an object"
-    return f"{kind} that Python can't read" if plain == "regex" and pattern_problem(str(value)) else None
+    return (
+        f"{kind} that Python can't read"
+        if plain == "regex" and pattern_problem(str(value))
+        else None
+    )
 
 
 def _announce(file: str, left_out: Counter[str]) -> None:

@@ -27,10 +27,14 @@ _QUESTION_LINES = {
     "Q1:": re.compile(rf"Q{_NUMBER}\s*:\s*(.*?)\s*$"),
 }
 # What was meant as a question: another sign than the colon, or the whole word.
-_LIKE_A_QUESTION = re.compile(rf"(?:##+\s+|\*\*)(?:Q|Question\s+){_NUMBER}\s*[.):\u2013\u2014-]\s*\S", re.IGNORECASE)
+_LIKE_A_QUESTION = re.compile(
+    rf"(?:##+\s+|\*\*)(?:Q|Question\s+){_NUMBER}\s*[.):\u2013\u2014-]\s*\S", re.IGNORECASE
+)
 # Headings above this level are those of sections; where questions are no headings, sections have # to ###.
 _LEVEL = {"### Q1:": 3, "## Q1:": 2, "**Q1:**": 4, "Q1:": 4}
-_ANSWER_LINE = re.compile(rf"(?:\*\*A{_NUMBER}\s*:\s*\*\*|\*\*A{_NUMBER}\*\*\s*:|A{_NUMBER}\s*:)\s*(.*)$")
+_ANSWER_LINE = re.compile(
+    rf"(?:\*\*A{_NUMBER}\s*:\s*\*\*|\*\*A{_NUMBER}\*\*\s*:|A{_NUMBER}\s*:)\s*(.*)$"
+)
 _HEADING = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*$")
 _FENCE = re.compile(r"\s*(```|~~~)(?!.*\1)")  # not one that ends in its own line
@@ -50,8 +54,12 @@ def read_qa_markdown(path: Path, name: str) -> Iterator[Case]:
     for block in _blocks(read_text(path).split("\n"), name):
         at = f"{name}, line {block.line}: Q{block.number}"
         question = " ".join(part.strip() for part in block.question if part.strip())
-        lines = block.answer  # without the blank lines, rules and headings at the end, which lead to the next question
-        while lines and (not lines[-1].strip() or _RULE.match(lines[-1]) or _HEADING.match(lines[-1])):
+        lines = (
+            block.answer
+        )  # without the blank lines, rules and headings at the end, which lead to the next question
+        while lines and (
+            not lines[-1].strip() or _RULE.match(lines[-1]) or _HEADING.match(lines[-1])
+        ):
             lines.pop()
         answer = "\n".join(lines).strip()
         if not question:
@@ -77,9 +85,13 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
             swallowed = swallowed or number
         if asked and not fenced:
             if _order(asked[1])[0] >= 10**9:
-                raise InputError(f"{at}: the number of this question has more than 9 digits; shorten it")
+                raise InputError(
+                    f"{at}: the number of this question has more than 9 digits; shorten it"
+                )
             if (key := _plain_number(asked[1])) in seen:
-                raise InputError(f"{at}: Q{key} stands already at line {seen[key]}; number each question once")
+                raise InputError(
+                    f"{at}: Q{key} stands already at line {seen[key]}; number each question once"
+                )
             seen[key] = number
             blocks.append(_Block(key, number, [asked[2]]))
         elif current is None or layout is None:
@@ -103,7 +115,9 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
         begins = f"{name}, line {fenced}: a code block begins here and does not end"
         raise InputError(f"{begins}; close it before line {swallowed}")
     if not blocks:
-        raise InputError(f'{name}: no question found; expected lines as "### Q1: …" or "Q1: …", with "A1: …" below')
+        raise InputError(
+            f'{name}: no question found; expected lines as "### Q1: …" or "Q1: …", with "A1: …" below'
+        )
     return blocks
 
 
@@ -112,7 +126,9 @@ def _layout(lines: list[str]) -> str | None:
     fenced = False
     for line in lines:
         fenced ^= bool(_FENCE.match(line))
-        layout = next((name for name, pattern in _QUESTION_LINES.items() if pattern.match(line)), None)
+        layout = next(
+            (name for name, pattern in _QUESTION_LINES.items() if pattern.match(line)), None
+        )
         if layout and not fenced:
             return layout
     return None
@@ -140,7 +156,9 @@ def _order(number: str) -> tuple[int, str]:
     """6a is (6, "a")."""
     digits = re.match(r"\d+", number)
     assert digits is not None
-    return int(digits[0][:4000]), number[digits.end() :].lower()  # Python reads no whole number of more digits
+    return int(digits[0][:4000]), number[
+        digits.end() :
+    ].lower()  # Python reads no whole number of more digits
 
 
 def _plain_number(written: str) -> str:

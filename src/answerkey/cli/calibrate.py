@@ -25,7 +25,13 @@ from answerkey.calibrate.calibration import (
 from answerkey.calibrate.label_order import label_order, rate_of_cases
 from answerkey.calibrate.labels import all_labels, measure, read_labelled
 from answerkey.cli.output import COUNT, PATH, done, json_option, print_result, say
-from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
+from answerkey.cli.scoring_options import (
+    add_options,
+    judge_model_option,
+    judge_option,
+    judge_settings,
+    module_option,
+)
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import write_file
@@ -46,30 +52,74 @@ _SECONDS_BETWEEN_LINES = 5
 @click.command("calibrate")
 @click.argument("labelled", type=PATH)
 @add_options(
-    click.option("--metric", "metrics", multiple=True, required=True, help="The metric to check; may be repeated."),
-    click.option("--label", default="label", help="Column with the labels: 0/1, yes/no or a number; default label."),
-    click.option("--group", default="group",
-                 help="Column that groups dependent rows, which are resampled together; default group."),
-    click.option("--positive", type=click.Choice(["good", "bad"]), help="What label 1 means; by default guessed and reported."),
-    click.option("--label-cut", type=float, metavar="X",
-                 help="Labels above X are positive; default 0.5 for 0/1 labels, otherwise mid-range."),
-    click.option("--best", "aim", type=click.Choice(["balanced", "accuracy", "kappa"]), default="balanced",
-                 help="What the best threshold maximises; default balanced (accuracy)."),
-    click.option("--repeats", type=click.IntRange(1, 100), default=1,
-                 help="Number of measurements, to see a judge's noise; default 1."),
+    click.option(
+        "--metric",
+        "metrics",
+        multiple=True,
+        required=True,
+        help="The metric to check; may be repeated.",
+    ),
+    click.option(
+        "--label",
+        default="label",
+        help="Column with the labels: 0/1, yes/no or a number; default label.",
+    ),
+    click.option(
+        "--group",
+        default="group",
+        help="Column that groups dependent rows, which are resampled together; default group.",
+    ),
+    click.option(
+        "--positive",
+        type=click.Choice(["good", "bad"]),
+        help="What label 1 means; by default guessed and reported.",
+    ),
+    click.option(
+        "--label-cut",
+        type=float,
+        metavar="X",
+        help="Labels above X are positive; default 0.5 for 0/1 labels, otherwise mid-range.",
+    ),
+    click.option(
+        "--best",
+        "aim",
+        type=click.Choice(["balanced", "accuracy", "kappa"]),
+        default="balanced",
+        help="What the best threshold maximises; default balanced (accuracy).",
+    ),
+    click.option(
+        "--repeats",
+        type=click.IntRange(1, 100),
+        default=1,
+        help="Number of measurements, to see a judge's noise; default 1.",
+    ),
     click.option("--limit", type=COUNT, metavar="N", help="Only the first N rows."),
     click.option("--model", help="Embedding model."),
     judge_option,
     judge_model_option,
-    click.option("--suite", type=PATH, metavar="SUITE", help="A suite with a judge and [[criteria]]."),
+    click.option(
+        "--suite", type=PATH, metavar="SUITE", help="A suite with a judge and [[criteria]]."
+    ),
     module_option,
-    click.option("--plot", type=PATH, metavar="FILE.png", help="Write the reliability chart to this file."),
-    click.option("--write-threshold", "profile", type=PATH, metavar="PROFILE.toml",
-                 help="Write the best threshold into this profile as the metric's floor."),
-)  # fmt: skip
+    click.option(
+        "--plot", type=PATH, metavar="FILE.png", help="Write the reliability chart to this file."
+    ),
+    click.option(
+        "--write-threshold",
+        "profile",
+        type=PATH,
+        metavar="PROFILE.toml",
+        help="Write the best threshold into this profile as the metric's floor.",
+    ),
+)
 @json_option
 def calibrate_command(
-    labelled: Path, metrics: tuple[str, ...], plot: Path | None, profile: Path | None, as_json: bool, **given: Any
+    labelled: Path,
+    metrics: tuple[str, ...],
+    plot: Path | None,
+    profile: Path | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Compare a metric with human labels: a case file with a label column, or a run with labels.jsonl.
 
@@ -119,7 +169,9 @@ def _calibrations(path: Path, metrics: list[str], given: TomlTable) -> list[Cali
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
     asked = CalibrationOptions(given["positive"], given["label_cut"], given["aim"])
     calibrations = [
-        calibrate_metric(name, find(name).facts.better, [columns[name] for columns in passes], rows, asked)
+        calibrate_metric(
+            name, find(name).facts.better, [columns[name] for columns in passes], rows, asked
+        )
         for name in passes[0]
     ]
     _remember(calibrations, path, asked_suite)
@@ -136,7 +188,10 @@ def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> 
     elif judged and is_run(labelled):
         fingerprint = read_manifest(labelled).fingerprint.get("judge", "none")
     if fingerprint != "none":
-        results = {name: msgspec.convert(calibration_json(each), CalibrationResult) for name, each in judged.items()}
+        results = {
+            name: msgspec.convert(calibration_json(each), CalibrationResult)
+            for name, each in judged.items()
+        }
         remember(fingerprint, calibration=results)
 
 
@@ -162,7 +217,9 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
         reason = "; ".join(c.notes) or "AUROC is not above 0.5"
         raise InputError(f"{c.metric}: no threshold worth writing was found; {reason}")
     if not path.is_file():
-        raise SettingsError(f"{path}: no such profile; make one with `answerkey profiles show rag > {path.name}`")
+        raise SettingsError(
+            f"{path}: no such profile; make one with `answerkey profiles show rag > {path.name}`"
+        )
     profile = load_profile(str(path))
     if c.metric not in profile.metrics:
         hint = did_you_mean(c.metric, profile.metrics)
@@ -170,7 +227,9 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
     floor = float(f"{c.threshold:.4g}")
     edited = with_floor(path.read_text(encoding="utf-8-sig"), c.metric, floor)
     if edited is None:
-        raise SettingsError(f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first')
+        raise SettingsError(
+            f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first'
+        )
     tomllib.loads(edited)
     write_file(path, edited)
     return floor
@@ -198,7 +257,9 @@ def reliability_chart(c: Calibration) -> Spec:
     if c.threshold is not None:
         layers.append(layer("rule", {"x": {"datum": c.threshold}}, color=RED))
     auroc = "not defined" if c.auroc is None else f"{c.auroc:.3f}"
-    subtitle = f"AUROC {auroc}, {c.n} labelled answers; dashed: a perfect probability; red: best threshold"
+    subtitle = (
+        f"AUROC {auroc}, {c.n} labelled answers; dashed: a perfect probability; red: best threshold"
+    )
     body = {"height": 320, "data": {"values": values}, "layer": layers}
     return titled(f"Reliability of {c.metric}", body, subtitle)
 
@@ -206,8 +267,11 @@ def reliability_chart(c: Calibration) -> Spec:
 @click.command("label-next")
 @click.argument("run", type=PATH)
 @click.option("--count", type=COUNT, default=10, help="How many cases to list; default 10.")
-@click.option("--labels", type=click.Path(path_type=Path, dir_okay=False),
-              help="A file with columns id and label, besides the labels of the run.")  # fmt: skip
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file with columns id and label, besides the labels of the run.",
+)
 @json_option
 def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool) -> None:
     """List the cases whose labels would narrow the corrected pass rate most, the most useful first.
@@ -226,10 +290,22 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True):
         case, question, passed = rows.id[n], rows.question[n], rows.passed[n]
         answer = excerpt(outcome.response.answer or outcome.response.error or "")
-        found.append({"id": case, "question": question, "answer": answer, "passed": passed, "score": rows.score[n]})
-        lines.append(f"{case}  {'passed' if passed else 'failed'}  {question[:80]}  →  {answer[:80]}")
+        found.append(
+            {
+                "id": case,
+                "question": question,
+                "answer": answer,
+                "passed": passed,
+                "score": rows.score[n],
+            }
+        )
+        lines.append(
+            f"{case}  {'passed' if passed else 'failed'}  {question[:80]}  →  {answer[:80]}"
+        )
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, known)
     record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": found}
     corrected = corrected_line(rate) if rate else "two labels are needed for a corrected pass rate"
     print_result(record, "\n".join([*lines, corrected]), as_json)
-    done(f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`")
+    done(
+        f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`"
+    )

@@ -39,7 +39,16 @@ def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
     done(counted(count, "valid case"))
 
 
-_PLAIN = ("source_file", "question_num", "tags", "type", "expected_route", "acceptable_routes", "priority", "note")
+_PLAIN = (
+    "source_file",
+    "question_num",
+    "tags",
+    "type",
+    "expected_route",
+    "acceptable_routes",
+    "priority",
+    "note",
+)
 
 
 def _case_json(case: Case) -> dict[str, object]:
@@ -52,7 +61,9 @@ def _case_json(case: Case) -> dict[str, object]:
         **{name: getattr(case, name) for name in _PLAIN},
         "relevant": dict(case.relevant) if case.relevant is not None else None,
         "history": [asdict(turn) for turn in case.history],
-        "answer_criteria": {key: value for key, value in criteria if value not in (None, (), False)},
+        "answer_criteria": {
+            key: value for key, value in criteria if value not in (None, (), False)
+        },
         **{name: getattr(recorded, name) for name in ("answer", "contexts", "route", "retrieved")},
         "response_time": recorded.seconds,
         "extra": dict(case.extra),
@@ -60,8 +71,12 @@ def _case_json(case: Case) -> dict[str, object]:
 
 
 @click.command("metrics")
-@click.option("--module", "modules", multiple=True,
-              help="Also list the metrics of this Python module; may be repeated.")  # fmt: skip
+@click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    help="Also list the metrics of this Python module; may be repeated.",
+)
 @json_option
 def metrics_command(modules: tuple[str, ...], as_json: bool) -> None:
     """List every metric with its range, direction, inputs and result on empty input.
@@ -82,7 +97,9 @@ def metrics_command(modules: tuple[str, ...], as_json: bool) -> None:
             low, high = ("-" if end is None else f"{end:g}" for end in (facts.low, facts.high))
             needs = ", ".join([*facts.needs, *_tools(metric)])
             show(f"  {facts.name:<26} {low}..{high:<5} {facts.better:<8} {facts.summary}")
-            show(f"  {'':<26} needs {needs or 'nothing'}; when empty: {facts.empty or 'not applicable'}")
+            show(
+                f"  {'':<26} needs {needs or 'nothing'}; when empty: {facts.empty or 'not applicable'}"
+            )
 
 
 def _tools(metric: Metric) -> list[str]:
@@ -95,7 +112,10 @@ def _metric_json(metric: Metric) -> dict[str, object]:
         "name": facts.name,
         "family": metric.family,
         "range": [facts.low, facts.high],
-        **{name: getattr(facts, name) for name in ("summary", "better", "needs", "uses", "empty", "unit", "version")},
+        **{
+            name: getattr(facts, name)
+            for name in ("summary", "better", "needs", "uses", "empty", "unit", "version")
+        },
         "tools": _tools(metric),
         "settings": sorted(set(metric.keywords()) - {"embed", "judge", "words", "routes", "names"}),
     }
@@ -117,11 +137,16 @@ def profiles_command(ctx: click.Context, as_json: bool) -> None:
     profiles = [load_profile(name) for name in builtin_names()]
     if as_json:
         plain = ("name", "version", "summary", "digest", "scale", "route_weight", "metrics")
-        print_json([
-            {**{name: getattr(profile, name) for name in plain}, "pass": profile.rules.pass_mark,
-             "bands": [asdict(band) for band in profile.rules.bands]}
-            for profile in profiles
-        ])  # fmt: skip
+        print_json(
+            [
+                {
+                    **{name: getattr(profile, name) for name in plain},
+                    "pass": profile.rules.pass_mark,
+                    "bands": [asdict(band) for band in profile.rules.bands],
+                }
+                for profile in profiles
+            ]
+        )
         return
     for profile in profiles:
         marks = f"pass {profile.rules.pass_mark:g} of {profile.scale:g}"
@@ -131,8 +156,11 @@ def profiles_command(ctx: click.Context, as_json: bool) -> None:
 
 @profiles_command.command("show")
 @click.argument("name")
-@click.option("--words", is_flag=True,
-              help="Also print the default word lists, which a profile can replace under [words].")  # fmt: skip
+@click.option(
+    "--words",
+    is_flag=True,
+    help="Also print the default word lists, which a profile can replace under [words].",
+)
 def show_one(name: str, words: bool) -> None:
     """Print the TOML of a built-in profile.
 

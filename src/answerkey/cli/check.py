@@ -25,8 +25,11 @@ _FIELDS: dict[str, tuple[Any, str]] = {  # type, and its name in messages
 
 
 @click.command("check")
-@click.option("--minimum-score", default=Limits().minimum_score,
-              help=f"Lowest acceptable score of the best passage; default {Limits().minimum_score:g}.")  # fmt: skip
+@click.option(
+    "--minimum-score",
+    default=Limits().minimum_score,
+    help=f"Lowest acceptable score of the best passage; default {Limits().minimum_score:g}.",
+)
 @click.option("--gate", is_flag=True, help="Exit 1 if any check fails.")
 @json_option
 def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
@@ -40,7 +43,9 @@ def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
       echo '{"question": "How long?", "answer": "30 days [1].", "contexts": ["30 days."]}' | answerkey check
     """
     if sys.stdin.isatty():
-        raise click.UsageError("pass the interaction as JSON on standard input; see the example in --help")
+        raise click.UsageError(
+            "pass the interaction as JSON on standard input; see the example in --help"
+        )
     interaction = read_interaction(sys.stdin.buffer.read())
     assessment = assess_answer(**interaction, limits=Limits(minimum_score=minimum_score))
     print_json(assessment.to_dict())
@@ -60,7 +65,9 @@ def read_interaction(given: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error
     if not is_mapping(record):
-        raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
+        raise InputError(
+            'expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}'
+        )
     for key in record:
         # A stricter match than usual: a log may well have a field "user" beside "answer".
         if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
@@ -75,4 +82,6 @@ def _field(name: str, value: object) -> object:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # half a character is no number
-        raise InputError(f'field "{name}": expected {expected}, got {json.dumps(value)[:60]}') from None
+        raise InputError(
+            f'field "{name}": expected {expected}, got {json.dumps(value)[:60]}'
+        ) from None

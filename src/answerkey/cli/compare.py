@@ -27,25 +27,65 @@ from answerkey.runs.store import DAMAGED, is_run, read_manifest
 @click.command("compare")
 @click.argument("run_a", type=PATH, metavar="A")
 @click.argument("run_b", type=PATH, metavar="[B]", required=False)
-@click.option("--repeats", multiple=True, type=PATH, metavar="RUN",
-              help="Another run of the same bot as A, to estimate noise; may be repeated.")  # fmt: skip
-@click.option("--gate", is_flag=True,
-              help="Pass only if B is shown to be no worse than A by more than the margin; otherwise exit 1.")  # fmt: skip
-@click.option("--margin", type=float, metavar="X",
-              help="With --gate: the largest acceptable drop in the mean overall score; default 5 % of the scale.")  # fmt: skip
-@click.option("--max-new-failures", type=FROM_ZERO, metavar="N",
-              help="With --gate: fail if more than N cases pass in A and fail in B.")  # fmt: skip
-@click.option("--max-errors", type=FROM_ZERO, metavar="N",
-              help="With --gate: fail if more than N cases of B end in an error; default 0.")  # fmt: skip
-@click.option("--cases", type=FROM_ZERO, default=20, help="How many improved and degraded cases to list; default 20.")
+@click.option(
+    "--repeats",
+    multiple=True,
+    type=PATH,
+    metavar="RUN",
+    help="Another run of the same bot as A, to estimate noise; may be repeated.",
+)
+@click.option(
+    "--gate",
+    is_flag=True,
+    help="Pass only if B is shown to be no worse than A by more than the margin; otherwise exit 1.",
+)
+@click.option(
+    "--margin",
+    type=float,
+    metavar="X",
+    help="With --gate: the largest acceptable drop in the mean overall score; default 5 % of the scale.",
+)
+@click.option(
+    "--max-new-failures",
+    type=FROM_ZERO,
+    metavar="N",
+    help="With --gate: fail if more than N cases pass in A and fail in B.",
+)
+@click.option(
+    "--max-errors",
+    type=FROM_ZERO,
+    metavar="N",
+    help="With --gate: fail if more than N cases of B end in an error; default 0.",
+)
+@click.option(
+    "--cases",
+    type=FROM_ZERO,
+    default=20,
+    help="How many improved and degraded cases to list; default 20.",
+)
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
-@click.option("--out", type=PATH, metavar="DIR",
-              help="Also write comparison.html, .md, .txt, .json and the charts to this folder.")  # fmt: skip
+@click.option(
+    "--out",
+    type=PATH,
+    metavar="DIR",
+    help="Also write comparison.html, .md, .txt, .json and the charts to this folder.",
+)
 @json_option
 @click.pass_context
-def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[Path, ...], gate: bool,
-            margin: float | None, max_new_failures: int | None, max_errors: int | None, cases: int, markdown: bool,
-            out: Path | None, as_json: bool) -> None:  # fmt: skip
+def compare_command(
+    ctx: click.Context,
+    run_a: Path,
+    run_b: Path | None,
+    repeats: tuple[Path, ...],
+    gate: bool,
+    margin: float | None,
+    max_new_failures: int | None,
+    max_errors: int | None,
+    cases: int,
+    markdown: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Compare run B with run A, case by case; with one run, compare it with the baseline.
 
     The result starts with what changed, and with the cases that newly fail and newly pass. The verdict is about the
@@ -60,7 +100,11 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
     """
-    limits = {"--margin": margin, "--max-new-failures": max_new_failures, "--max-errors": max_errors}
+    limits = {
+        "--margin": margin,
+        "--max-new-failures": max_new_failures,
+        "--max-errors": max_errors,
+    }
     for name, value in limits.items():
         if value is not None and not gate:
             raise click.UsageError(f"{name} needs --gate", ctx)
@@ -71,7 +115,9 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
     comparison = compare_runs(run_a, run_b, repeats)
     failures = gate_failures(comparison, rules) if gate else []
     ending = end_of_comparison(comparison, failures if gate else None)
-    verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
+    verdict = (
+        {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
+    )
     record = comparison_json(comparison, cases) | verdict | {"ending": ending.line}
     text = (comparison_markdown if markdown else comparison_text)(comparison, cases)
     print_result(record, text.rstrip("\n"), as_json)
@@ -91,7 +137,13 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
 @click.option("--out", type=PATH, metavar="FILE.json", help="Also write the result to this file.")
 @json_option
 def prefer_command(
-    run_a: Path, run_b: Path, judge: str | None, judge_model: str | None, cases: int, out: Path | None, as_json: bool
+    run_a: Path,
+    run_b: Path,
+    judge: str | None,
+    judge_model: str | None,
+    cases: int,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Ask the judge for the better answer to each question, in both orders.
 
@@ -112,8 +164,12 @@ def prefer_command(
     print_result(preference.to_json(), preference_text(preference, cases), as_json)
 
 
-_folder_option = click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=".",
-    help="Folder whose .answerkey/baseline.json records the baseline; default the current folder.")  # fmt: skip
+_folder_option = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    help="Folder whose .answerkey/baseline.json records the baseline; default the current folder.",
+)
 
 
 @click.group("baseline")
@@ -192,4 +248,6 @@ def find_baseline(*folders: Path) -> tuple[Path, Baseline]:
             raise InputError(f"{path}: not a baseline ({error}); {fix}") from None
         return Path(relpath(folder / kept.run)), kept
     looked = ", ".join(str(folder / WHERE) for folder in folders)
-    raise InputError(f"no baseline in {looked}; set one with `answerkey baseline set RUN`, or name both runs")
+    raise InputError(
+        f"no baseline in {looked}; set one with `answerkey baseline set RUN`, or name both runs"
+    )

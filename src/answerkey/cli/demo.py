@@ -45,8 +45,12 @@ class DemoRun:
 
 
 @click.command("demo")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/demo"),
-              help="Folder for the example's files, runs and reports; default results/demo.")  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results/demo"),
+    help="Folder for the example's files, runs and reports; default results/demo.",
+)
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:
     """Score three bots of an invented retail chain, compare two versions of one, and tune its retrieval. Offline.
@@ -76,7 +80,11 @@ def demo_command(out: Path, as_json: bool) -> None:
     tell(f"sweep    {sweep['sentence']}")
     seconds = round(time.monotonic() - began, 1)
     # `make demo` installs into a folder that the shell does not search.
-    activate = "" if shutil.which("answerkey") else f" (after `. {Path(sys.executable).parent / 'activate'}`)"
+    activate = (
+        ""
+        if shutil.which("answerkey")
+        else f" (after `. {Path(sys.executable).parent / 'activate'}`)"
+    )
     tell(f"""
 done in {seconds} s; everything is in {out}. Read next:
   {runs["faq"].folder}/failures.txt   what the FAQ bot got wrong, worst first
@@ -88,8 +96,16 @@ Try next{activate}:
   answerkey run {out}/world/faq.toml    fix an answer in world/faq.csv, run again, compare
   answerkey init mybot                  a suite for your own bot""")
     if as_json:
-        comparison = {"folder": str(out / "comparison"), "verdict": compared.verdict, "sentence": compared.sentence}
-        made = {"runs": {name: asdict(run) for name, run in runs.items()}, "comparison": comparison, "sweep": sweep}
+        comparison = {
+            "folder": str(out / "comparison"),
+            "verdict": compared.verdict,
+            "sentence": compared.sentence,
+        }
+        made = {
+            "runs": {name: asdict(run) for name, run in runs.items()},
+            "comparison": comparison,
+            "sweep": sweep,
+        }
         print_json({"out": str(out), **made, "seconds": seconds})
     done(f"{len(runs)} runs, a comparison and a retrieval sweep in {out}")
 
@@ -108,20 +124,28 @@ def _copy_world(out: Path) -> Path:
             elif place.read_bytes() != source.read_bytes():
                 say(f"keeping your changes to {place}")
     except OSError as error:
-        raise StorageError(f"{out}: cannot be written: {error.strerror}; choose another folder with --out") from None
+        raise StorageError(
+            f"{out}: cannot be written: {error.strerror}; choose another folder with --out"
+        ) from None
     return world
 
 
 def _run(suite: Path, out: Path) -> DemoRun:
     with interactive(quiet=False) as (watch, stop):
-        finished = run_suite(load_suite(suite, {"run.out": str(out.resolve())}), watch=watch, stop=stop)
+        finished = run_suite(
+            load_suite(suite, {"run.out": str(out.resolve())}), watch=watch, stop=stop
+        )
     if finished.interrupted or finished.partial:
         code = EXIT_INTERRUPTED if finished.interrupted else EXIT_INCOMPLETE
-        raise click.exceptions.Exit(end(Ending(code, f"the demo could not be completed: {finished.partial}")))
+        raise click.exceptions.Exit(
+            end(Ending(code, f"the demo could not be completed: {finished.partial}"))
+        )
     summary = write_reports(finished.folder)
     totals = summary.figures.totals
     folder = str(out / finished.folder.name)
-    return DemoRun(folder, totals.passed, totals.cases, summary.pass_rate, summary.figures.pass_rate_ci95)
+    return DemoRun(
+        folder, totals.passed, totals.cases, summary.pass_rate, summary.figures.pass_rate_ci95
+    )
 
 
 def _sweep(suite: Path, out: Path) -> dict[str, str]:
@@ -153,12 +177,18 @@ def init_command(folder: Path) -> None:
     """
     present = [name for name in FILES if (folder / name).exists()]
     if present:
-        raise InputError(f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot")
+        raise InputError(
+            f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
-            (folder / name).write_text((FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8")
+            (folder / name).write_text(
+                (FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8"
+            )
     except OSError as error:
-        raise StorageError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
+        raise StorageError(
+            f"{folder}: cannot be written: {error.strerror}; choose another folder"
+        ) from None
     say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
     done(f"run it with `answerkey run {shlex.quote(str(folder / 'suite.toml'))}`")

@@ -19,7 +19,15 @@ from answerkey.cache import cache_folder
 from answerkey.cli.output import PATH, end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_settings
 from answerkey.embed import load_embedder
-from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
+from answerkey.errors import (
+    EXIT_GATE,
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    AnswerkeyError,
+    Ending,
+    IncompleteError,
+    SettingsError,
+)
 from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.exam import Exam, remember, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_cache
@@ -39,7 +47,11 @@ _EXTRAS = {
     "pgvector": ("psycopg", "psycopg", "Postgres tables with pgvector"),
     "qdrant": ("qdrant_client", "qdrant-client", "Qdrant collections"),
     "ray": ("ray", "ray", "runs on a cluster"),
-    "sentence-transformers": ("sentence_transformers", "sentence-transformers", "other embedding models"),
+    "sentence-transformers": (
+        "sentence_transformers",
+        "sentence-transformers",
+        "other embedding models",
+    ),
 }
 
 JudgeSettings = Mapping[str, Any] | str
@@ -63,33 +75,62 @@ class JudgeTest:
     exam: Exam | None = None
 
     def as_json(self, *, large: bool) -> dict[str, object]:
-        exam, named = self.exam, {"name": self.name, "reachable": self.exam is not None, "error": self.error or None}
+        exam, named = (
+            self.exam,
+            {"name": self.name, "reachable": self.exam is not None, "error": self.error or None},
+        )
         if exam is None:
-            more: dict[str, object] = {"kinds": {}} if large else {"resists_injection": None, "questions": []}
+            more: dict[str, object] = (
+                {"kinds": {}} if large else {"resists_injection": None, "questions": []}
+            )
             return {**named, "passed": False, "right": None, "of": None, **more}
         named |= {"resists_injection": exam.resists_injection}
         if large:
             return {**named, **exam.to_json()}
         fields = ("kind", "question", "answer", "wanted", "reason", "error", "right")
         questions = [
-            {"accuracy": item.value, **{name: getattr(item, name) for name in fields}} for item in exam.answers
+            {"accuracy": item.value, **{name: getattr(item, name) for name in fields}}
+            for item in exam.answers
         ]
-        return {**named, "passed": exam.passed, "right": exam.right, "of": len(exam.answers), "questions": questions}
+        return {
+            **named,
+            "passed": exam.passed,
+            "right": exam.right,
+            "of": len(exam.answers),
+            "questions": questions,
+        }
 
 
 @click.command("doctor")
 @click.argument("suite", required=False, type=PATH, metavar="[SUITE_OR_RUN]")
-@click.option("--judge", is_flag=False, flag_value=OF_SUITE, metavar="[NAME]",
-              help="A preset, the URL of an endpoint (with --judge-model), or local. Without a name: the large exam for the "
-              "judge of the suite or run, or for local.")  # fmt: skip
+@click.option(
+    "--judge",
+    is_flag=False,
+    flag_value=OF_SUITE,
+    metavar="[NAME]",
+    help="A preset, the URL of an endpoint (with --judge-model), or local. Without a name: the large exam for the "
+    "judge of the suite or run, or for local.",
+)
 @judge_model_option
-@click.option("--exam", type=click.Choice(["short", "large"]),
-              help="short: ten questions; large: sixty, with a result by kind.")  # fmt: skip
-@click.option("--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key.")
+@click.option(
+    "--exam",
+    type=click.Choice(["short", "large"]),
+    help="short: ten questions; large: sixty, with a result by kind.",
+)
+@click.option(
+    "--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key."
+)
 @click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
 @json_option
-def doctor_command(suite: Path | None, judge: str | None, judge_model: str | None, api_key_env: str | None,
-                   exam: str | None, no_exam: bool, as_json: bool) -> None:  # fmt: skip
+def doctor_command(
+    suite: Path | None,
+    judge: str | None,
+    judge_model: str | None,
+    api_key_env: str | None,
+    exam: str | None,
+    no_exam: bool,
+    as_json: bool,
+) -> None:
     """Check the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
 
     The judge is the one of SUITE_OR_RUN or of --judge. The result of the large exam is kept beside the run where one is
@@ -112,7 +153,9 @@ def doctor_command(suite: Path | None, judge: str | None, judge_model: str | Non
     settings = _judge_settings(suite, judge, judge_model, api_key_env)
     opened = None
     if not no_exam:  # without its cache: the exam is about its replies now
-        opened = load_judge(without_cache(settings or "local"), folder=suite.parent if suite else Path())
+        opened = load_judge(
+            without_cache(settings or "local"), folder=suite.parent if suite else Path()
+        )
     checks = check_installation()
     if not as_json:
         for check in checks:
@@ -132,19 +175,30 @@ def doctor_command(suite: Path | None, judge: str | None, judge_model: str | Non
     code, last = _conclusion(checks, tested, chosen=chosen)
     if as_json:
         judged = tested.as_json(large=large) if tested else None
-        print_json({"checks": [asdict(c) for c in checks], "judge": judged, "ok": code == EXIT_OK, "verdict": last})
+        print_json(
+            {
+                "checks": [asdict(c) for c in checks],
+                "judge": judged,
+                "ok": code == EXIT_OK,
+                "verdict": last,
+            }
+        )
     else:
         show(f"\n{last}")
     raise click.exceptions.Exit(end(Ending(code, last, gated=chosen)))
 
 
-def _judge_settings(suite: Path | None, judge: str | None, model: str | None, key: str | None) -> JudgeSettings | None:
+def _judge_settings(
+    suite: Path | None, judge: str | None, model: str | None, key: str | None
+) -> JudgeSettings | None:
     if suite is not None:
         if judge is not None:
             raise SettingsError("give a suite or --judge, not both")
         found = read_manifest(suite).settings.judge if is_run(suite) else load_suite(suite).judge
         if found is None:
-            raise SettingsError(f"{suite} has no [judge]; give --judge local, or leave the suite out")
+            raise SettingsError(
+                f"{suite} has no [judge]; give --judge local, or leave the suite out"
+            )
         return found
     table = judge_settings(judge, model)
     if not key:
@@ -157,7 +211,11 @@ def _judge_settings(suite: Path | None, judge: str | None, model: str | None, ke
 def check_installation() -> list[Check]:
     """Versions, the packaged embedding model, the cache folder, and the optional packages."""
     extras: list[Check] = []
-    for name, (module, package, purpose) in _EXTRAS.items():  # not imported: some take seconds to load
+    for name, (
+        module,
+        package,
+        purpose,
+    ) in _EXTRAS.items():  # not imported: some take seconds to load
         if find_spec(module) is None:
             extras.append(Check(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'"))
             continue
@@ -185,7 +243,9 @@ def _check_embedding() -> str:
     model = load_embedder(cache=False)
     cat, kitten, law = model.embed(["a cat", "a kitten", "tax law"])
     if float(cat @ kitten) <= float(cat @ law):
-        raise RuntimeError(f"{model.name} rates a cat closer to tax law than to a kitten: reinstall answerkey")
+        raise RuntimeError(
+            f"{model.name} rates a cat closer to tax law than to a kitten: reinstall answerkey"
+        )
     return f"{model.name}, {model.precision}, {model.digest[:12]}"
 
 
@@ -217,7 +277,9 @@ def _show_exam(tested: JudgeTest) -> None:
     exam = tested.exam
     if exam is None:
         return show(f"✗ judge {tested.name}: {tested.error}")
-    show(f"\njudge {tested.name}: {exam.right} of {exam.judged if exam.large else len(exam.answers)} right")
+    show(
+        f"\njudge {tested.name}: {exam.right} of {exam.judged if exam.large else len(exam.answers)} right"
+    )
     for kind, result in exam.kinds.items() if exam.large else ():
         left = f", {result.not_judged} it can't judge" if result.not_judged else ""
         found = f"{result.right} of {result.of}{left}" if result.claimed else "can't judge this"
@@ -225,7 +287,9 @@ def _show_exam(tested: JudgeTest) -> None:
         show(f"  {mark} {kind:<13} {found}")
     for item in exam.answers:
         if exam.large and item.right is False:
-            show(f"    {item.kind}: {_start(item.answer)} {item.error or item.given}; expected {item.wanted}")
+            show(
+                f"    {item.kind}: {_start(item.answer)} {item.error or item.given}; expected {item.wanted}"
+            )
         elif not exam.large:
             grade = f"no grade: {item.error}" if item.value is None else f"accuracy {item.value:g}"
             show(
@@ -251,7 +315,10 @@ def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) 
     if exam.passed and exam.large:
         return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged} right"
     if exam.passed:
-        return EXIT_OK, "everything works, and the judge passed its exam" if chosen else "everything works"
+        return (
+            EXIT_OK,
+            "everything works, and the judge passed its exam" if chosen else "everything works",
+        )
     if not chosen:
         return EXIT_OK, (
             f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answers)} right; "
@@ -259,7 +326,9 @@ def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) 
         )
     reason = "it does not tell right answers from wrong ones"
     if exam.large:
-        reason = f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged} right)"
+        reason = (
+            f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged} right)"
+        )
     elif not exam.resists_injection:
         reason = "an answer can manipulate its grade"
     return EXIT_GATE, f"do not rely on this judge: {reason}"

@@ -27,8 +27,16 @@ from answerkey.errors import (
 )
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG,
-                errno.ENOENT)  # fmt: skip
+_NOT_ALLOWED = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ELOOP,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+)
 COMMANDS = {
     "demo": "Run the shipped example offline: three bots, scored, compared, reported.",
     "init": "Write a suite to start from.",
@@ -58,15 +66,29 @@ _WITHOUT_ENDING = {"completion", "-h", "--help", "--version"}
 
 
 _MODULES = {  # of commands that are not in a module of their own name
-    "init": "demo", "run": "run.command", "rescore": "score", "report": "summary", "prefer": "compare",
-    "baseline": "compare", "sweep": "retrieval", "diagnose": "retrieval", "verify": "retrieval",
-    "label-next": "calibrate", "cases": "catalogue", "metrics": "catalogue", "profiles": "catalogue", "completion": "main",
-}  # fmt: skip
+    "init": "demo",
+    "run": "run.command",
+    "rescore": "score",
+    "report": "summary",
+    "prefer": "compare",
+    "baseline": "compare",
+    "sweep": "retrieval",
+    "diagnose": "retrieval",
+    "verify": "retrieval",
+    "label-next": "calibrate",
+    "cases": "catalogue",
+    "metrics": "catalogue",
+    "profiles": "catalogue",
+    "completion": "main",
+}
 
 
 def load_command(name: str) -> click.Command:
     """Import a command; `label-next` is the function `label_next_command` of its module."""
-    return getattr(import_module(f"answerkey.cli.{_MODULES.get(name, name)}"), f"{name.replace('-', '_')}_command")
+    return getattr(
+        import_module(f"answerkey.cli.{_MODULES.get(name, name)}"),
+        f"{name.replace('-', '_')}_command",
+    )
 
 
 class _ReaderGone(Exception):
@@ -99,7 +121,10 @@ class CommandGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, prog_name="answerkey")
 def answerkey() -> None:
     """Find out whether your question-answering bot is good, where it fails, and whether a change made it better.
@@ -130,7 +155,9 @@ def completion_command(context: click.Context, shell: str) -> None:
 def main() -> None:
     """Run a command. A user's mistake becomes one line and an exit code; a bug keeps its traceback and exits with 70."""
     _prepare_streams()
-    gc.set_threshold(50_000)  # cases contain no cycles, and looking for some costs a fifth of the time
+    gc.set_threshold(
+        50_000
+    )  # cases contain no cycles, and looking for some costs a fifth of the time
     sys.exit(_run())
 
 
@@ -153,14 +180,24 @@ def _run() -> int:
         code = answerkey.main(prog_name="answerkey", standalone_mode=False)
         sys.stdout.flush()
         code = code if isinstance(code, int) else EXIT_OK
-        if len(sys.argv) > 1 and sys.argv[1] in COMMANDS and not _WITHOUT_ENDING.intersection(sys.argv[1:]):
-            end_if_open(code, f"{sys.argv[1]} {'finished' if code == EXIT_OK else 'found problems, listed above'}")
+        if (
+            len(sys.argv) > 1
+            and sys.argv[1] in COMMANDS
+            and not _WITHOUT_ENDING.intersection(sys.argv[1:])
+        ):
+            end_if_open(
+                code,
+                f"{sys.argv[1]} {'finished' if code == EXIT_OK else 'found problems, listed above'}",
+            )
         return code
     except click.exceptions.Abort:
         return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+            click.echo(
+                f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n",
+                err=True,
+            )
         return end(Ending(EXIT_INPUT, _one_line(error.format_message())))
     except AnswerkeyError as error:
         return end(Ending(error.exit_code, _one_line(str(error)), gated=False))
@@ -193,7 +230,10 @@ def _of_the_system(error: OSError | MemoryError | RuntimeError) -> tuple[str, in
         return sentence, EXIT_INCOMPLETE
     if error.filename is None or error.errno not in _NOT_ALLOWED:
         return "", EXIT_INCOMPLETE
-    return f"{where}: {error.strerror}", EXIT_INCOMPLETE if error.errno == errno.EROFS else EXIT_INPUT
+    return (
+        f"{where}: {error.strerror}",
+        EXIT_INCOMPLETE if error.errno == errno.EROFS else EXIT_INPUT,
+    )
 
 
 def _one_line(message: str) -> str:

@@ -15,10 +15,17 @@ from answerkey.text import printable
 
 COUNT, FROM_ZERO = click.IntRange(1, 1_000_000_000), click.IntRange(min=0)
 PATH, FILE = click.Path(path_type=Path), click.Path(path_type=Path, exists=True, dir_okay=False)
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on standard output.")
-collection_option = click.option("--collection", metavar="NAME",
-                                 help="The vector-store collection of the target or of [retrieval].")  # fmt: skip
+quiet_option = click.option(
+    "--quiet", "-q", is_flag=True, help="No progress and no report on the screen."
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON value on standard output."
+)
+collection_option = click.option(
+    "--collection",
+    metavar="NAME",
+    help="The vector-store collection of the target or of [retrieval].",
+)
 
 
 def print_json(value: object) -> None:
@@ -55,7 +62,9 @@ def _echo(text: str) -> None:
 
 def drop_output() -> None:
     """Discard standard output from now on; what is buffered would fail again at exit."""
-    with suppress(OSError, ValueError):  # a stream that stands for standard output may have no number
+    with suppress(
+        OSError, ValueError
+    ):  # a stream that stands for standard output may have no number
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import FILE, PATH, collection_option, done, end, json_option, print_result, say, show
+from answerkey.cli.output import (
+    FILE,
+    PATH,
+    collection_option,
+    done,
+    end,
+    json_option,
+    print_result,
+    say,
+    show,
+)
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.chart_style import INSTALL
 from answerkey.runs.store import is_run, new_folder
@@ -24,21 +34,45 @@ if TYPE_CHECKING:
 
 @click.command("sweep")
 @click.argument("suite", type=PATH)
-@click.option("--alphas", metavar="A,B,…", help="Exactly these α, comma-separated; default those of the suite.")
-@click.option("--ks", metavar="A,B,…", help="Exactly these K, comma-separated; default those of the suite.")
-@click.option("--named", is_flag=True, help="With --alphas or --ks: also the five named settings at K = 5.")
+@click.option(
+    "--alphas",
+    metavar="A,B,…",
+    help="Exactly these α, comma-separated; default those of the suite.",
+)
+@click.option(
+    "--ks", metavar="A,B,…", help="Exactly these K, comma-separated; default those of the suite."
+)
+@click.option(
+    "--named", is_flag=True, help="With --alphas or --ks: also the five named settings at K = 5."
+)
 @click.option("--rrf", is_flag=True, help="With --alphas or --ks: also reciprocal rank fusion.")
-@click.option("--select", metavar="METRIC", help="Metric that chooses, as ndcg@5 or f1; default nDCG at the largest K.")
-@click.option("--alpha", type=float, help="α of the top-K analysis and of --trace; default the best one.")
+@click.option(
+    "--select",
+    metavar="METRIC",
+    help="Metric that chooses, as ndcg@5 or f1; default nDCG at the largest K.",
+)
+@click.option(
+    "--alpha", type=float, help="α of the top-K analysis and of --trace; default the best one."
+)
 @click.option("--k", type=int, help="K of --trace; default that of the best setting.")
-@click.option("--trace", "query", metavar="QUERY",
-              help="Print one query (an id or part of the question) step by step; writes nothing.")  # fmt: skip
+@click.option(
+    "--trace",
+    "query",
+    metavar="QUERY",
+    help="Print one query (an id or part of the question) step by step; writes nothing.",
+)
 @collection_option
 @click.option("--out", type=PATH, help="Folder for the results; default that of the suite.")
 @click.option("--no-charts", "--no-plots", "no_plots", is_flag=True, help="Skip the charts.")
 @json_option
 def sweep_command(
-    suite: Path, query: str | None, k: int | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any
+    suite: Path,
+    query: str | None,
+    k: int | None,
+    out: Path | None,
+    no_plots: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Compare dense, sparse and hybrid retrieval for every α and K.
 
@@ -55,10 +89,13 @@ def sweep_command(
     from answerkey.reports.sweep_report import sweep_text, write_sweep
 
     named = {
-        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
-        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
+        "alphas": _numbers("alphas", given["alphas"], float),
+        "ks": _numbers("ks", given["ks"], int),
+        "named": given["named"] or None,
+        "rrf": given["rrf"] or None,
+        "select": given["select"],
         "topk_alpha": given["alpha"],
-    }  # fmt: skip
+    }
     settings = {f"retrieval.{key}": value for key, value in named.items() if value is not None}
     loaded = load_suite(suite, settings, given["collection"])
     prepared = prepare(loaded, say)
@@ -69,7 +106,9 @@ def sweep_command(
         of = f"{unlabelled} of {len(sweep.cases)} queries"
         say(f"warning: {of} have no relevant pages and are left out of the means")
     if sweep.values.max() > 1.0 + 1e-9:
-        say('warning: some values are above 1, because several chunks of one page are counted; use unit = "page"')
+        say(
+            'warning: some values are above 1, because several chunks of one page are counted; use unit = "page"'
+        )
     found = conclude(sweep)
     if query is not None:
         return _trace(sweep, found, query, k, as_json=as_json)
@@ -87,7 +126,9 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
     try:
         return [read(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise click.BadParameter(f'"{text}": expected comma-separated numbers', param_hint=f"--{name}") from None
+        raise click.BadParameter(
+            f'"{text}": expected comma-separated numbers', param_hint=f"--{name}"
+        ) from None
 
 
 def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_json: bool) -> None:
@@ -99,7 +140,9 @@ def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_js
         row = sweep.topk[found.setup]
     if k is not None:
         if k not in sweep.ks:
-            raise SettingsError(f"--k {k}: expected one of {', '.join(map(str, sweep.ks))}; add others with --ks")
+            raise SettingsError(
+                f"--k {k}: expected one of {', '.join(map(str, sweep.ks))}; add others with --ks"
+            )
         column = sweep.ks.index(k)
     traced = trace(sweep, query, (row, column))
     print_result(traced.as_json(), "\n".join(traced.lines()), as_json)
@@ -108,12 +151,27 @@ def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_js
 @click.command("diagnose")
 @click.argument("suite_or_run", type=PATH, required=False)
 @click.option("--qrels", type=FILE, help="A file of labels, instead of a suite: TREC, CSV or JSON.")
-@click.option("--run", "run_file", type=FILE, help="A file of rankings: TREC, CSV or JSON; it may hold the labels too.")
-@click.option("--index-ids", type=FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line.")
+@click.option(
+    "--run",
+    "run_file",
+    type=FILE,
+    help="A file of rankings: TREC, CSV or JSON; it may hold the labels too.",
+)
+@click.option(
+    "--index-ids",
+    type=FILE,
+    help="With --qrels: the page id of each chunk, as a JSON list or one per line.",
+)
 @collection_option
 @json_option
-def diagnose_command(suite_or_run: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None,
-                     collection: str | None, as_json: bool) -> None:  # fmt: skip
+def diagnose_command(
+    suite_or_run: Path | None,
+    qrels: Path | None,
+    run_file: Path | None,
+    index_ids: Path | None,
+    collection: str | None,
+    as_json: bool,
+) -> None:
     """Find out why retrieval scores are low, and what to fix first.
 
     \b
@@ -128,7 +186,11 @@ def diagnose_command(suite_or_run: Path | None, qrels: Path | None, run_file: Pa
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
     labels = qrels or run_file
     if suite_or_run is not None and labels is None:
-        evidence = from_run(suite_or_run) if is_run(suite_or_run) else from_suite(suite_or_run, say, collection)
+        evidence = (
+            from_run(suite_or_run)
+            if is_run(suite_or_run)
+            else from_suite(suite_or_run, say, collection)
+        )
     elif suite_or_run is not None or labels is None:
         raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
     elif run_file is None and index_ids is None:
@@ -158,8 +220,11 @@ _LISTED = 50
 
 @click.command("verify")
 @click.argument("suite", type=PATH)
-@click.option("--pdf", type=click.Path(path_type=Path, exists=True),
-              help="PDF file or folder; default that of the suite.")  # fmt: skip
+@click.option(
+    "--pdf",
+    type=click.Path(path_type=Path, exists=True),
+    help="PDF file or folder; default that of the suite.",
+)
 @collection_option
 @json_option
 def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_json: bool) -> None:

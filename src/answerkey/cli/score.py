@@ -20,16 +20,28 @@ from answerkey.runs.suite import suite_of
 @click.argument("cases", nargs=-1, required=True)
 @scoring_options("Metrics, comma-separated: keyword_recall,recall@5.")
 @click.option("--answers", type=PATH, help="A second file of answers, joined by id.")
-@click.option("--out", type=PATH, default="results", help="Folder for run folders; default results.")
+@click.option(
+    "--out", type=PATH, default="results", help="Folder for run folders; default results."
+)
 @click.option("--name", default="score", help="Start of the run folder's name; default score.")
-@click.option("--gate", "gates", multiple=True,
-              help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.')  # fmt: skip
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.',
+)
 @quiet_option
 @json_option
 def score_command(
-    cases: tuple[str, ...], scoring: ScoringOptions, answers: Path | None, out: Path, name: str,
-    gates: tuple[str, ...], quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
+    cases: tuple[str, ...],
+    scoring: ScoringOptions,
+    answers: Path | None,
+    out: Path,
+    name: str,
+    gates: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Score the answers in case files with metrics or a profile, and write the reports.
 
     \b
@@ -39,8 +51,14 @@ def score_command(
     """
     table = scoring.settings()
     if "profile" not in table and "metrics" not in table:
-        raise SettingsError("nothing to measure; give --profile rag, or --metrics answer_agreement,…")
-    table |= {"name": name, "cases": list(cases), "run": {"out": str(out.resolve()), "jobs": scoring.jobs}}
+        raise SettingsError(
+            "nothing to measure; give --profile rag, or --metrics answer_agreement,…"
+        )
+    table |= {
+        "name": name,
+        "cases": list(cases),
+        "run": {"out": str(out.resolve()), "jobs": scoring.jobs},
+    }
     table |= {"gate": {"require": list(gates)}}
     if scoring.without:
         table["profile"] = scoring.profile_without(table.get("profile"))
@@ -50,15 +68,20 @@ def score_command(
     with interactive(quiet=quiet) as (watch, stop):
         finished = run_suite(suite, Options(), watch, stop)
     again = same_command("score", *cases)
-    raise click.exceptions.Exit(finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts))
+    raise click.exceptions.Exit(
+        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)
+    )
 
 
 @click.command("rescore")
 @click.argument("run", type=PATH)
 @scoring_options("Metrics, comma-separated; replaces those of the run.")
 @click.option("--out", type=PATH, help="Folder for the new run; default beside the old one.")
-@click.option("--resume", is_flag=True,
-              help="Continue the newest unfinished rescore of this run, or this unfinished rescore.")  # fmt: skip
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Continue the newest unfinished rescore of this run, or this unfinished rescore.",
+)
 @quiet_option
 @json_option
 def rescore_command(
@@ -75,4 +98,6 @@ def rescore_command(
         changes["profile"] = scoring.profile_without(changes.get("profile"))
     finished = rescore_with_progress(run, changes, out, resume=resume, quiet=quiet)
     again = f"{same_command('rescore', run)} --resume"
-    raise click.exceptions.Exit(finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts))
+    raise click.exceptions.Exit(
+        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)
+    )

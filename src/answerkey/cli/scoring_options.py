@@ -15,13 +15,22 @@ from answerkey.errors import SettingsError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-judge_option = click.option("--judge",
-    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).")  # fmt: skip
+judge_option = click.option(
+    "--judge",
+    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).",
+)
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
-module_option = click.option("--module", "modules", multiple=True,
-    help="A Python module with your own metrics; may be repeated.")  # fmt: skip
-charts_option = click.option("--charts/--no-charts", default=None,
-    help="Also write plots/*.png (needs the extra charts); --no-charts skips report.html.")  # fmt: skip
+module_option = click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    help="A Python module with your own metrics; may be repeated.",
+)
+charts_option = click.option(
+    "--charts/--no-charts",
+    default=None,
+    help="Also write plots/*.png (needs the extra charts); --no-charts skips report.html.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +80,27 @@ def scoring_options(metrics_help: str) -> Decorator:
     """Add the scoring options to a command, which receives them as one argument `scoring`."""
     options = (
         click.option("--metrics", metavar="A,B,…", help=metrics_help),
-        click.option("--profile", help="A built-in profile or a TOML file; see `answerkey profiles`."),
-        click.option("--without", multiple=True, help="Skip this criterion of the profile; may be repeated."),
-        click.option("--model", help="Embedding model: all-MiniLM-L6-v2 (default), all-MiniLM-L6-v2:int8, none, …"),
+        click.option(
+            "--profile", help="A built-in profile or a TOML file; see `answerkey profiles`."
+        ),
+        click.option(
+            "--without", multiple=True, help="Skip this criterion of the profile; may be repeated."
+        ),
+        click.option(
+            "--model",
+            help="Embedding model: all-MiniLM-L6-v2 (default), all-MiniLM-L6-v2:int8, none, …",
+        ),
         judge_option,
         judge_model_option,
         module_option,
-        click.option("--jobs", type=COUNT, metavar="N",
-                     help="Processes that compute the metrics; default one per core where there are many cases."),
+        click.option(
+            "--jobs",
+            type=COUNT,
+            metavar="N",
+            help="Processes that compute the metrics; default one per core where there are many cases.",
+        ),
         charts_option,
-    )  # fmt: skip
+    )
     names = [field.name for field in fields(ScoringOptions)]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

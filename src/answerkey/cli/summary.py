@@ -38,18 +38,27 @@ def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
     """
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
-        raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
+        raise SettingsError(
+            f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}'
+        )
     groups: dict[str | None, OutcomeTally] = {}
     for outcome in read_outcomes(folder):
         name = COLUMNS[column](outcome)
-        groups.setdefault(None if name is None else str(name), OutcomeTally()).add([(outcome, None)])
-    return dict(sorted(groups.items(), key=lambda each: (-each[1].count, each[0] is None, each[0] or "")))
+        groups.setdefault(None if name is None else str(name), OutcomeTally()).add(
+            [(outcome, None)]
+        )
+    return dict(
+        sorted(groups.items(), key=lambda each: (-each[1].count, each[0] is None, each[0] or ""))
+    )
 
 
 @click.command("summary")
 @click.argument("run", type=PATH)
-@click.option("--by", metavar="COLUMN",
-              help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}.")  # fmt: skip
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}.",
+)
 @json_option
 def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     """Print the text report of a run, or with --json its summary.json. Writes nothing.
@@ -65,13 +74,22 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
         rows: list[dict[str, object]] = []
         table = [[by, "cases", "scored", "passed", "errors", "mean score"]]
         for name, each in groups.items():
-            counts = {"cases": each.count, "scored": each.judged, "passed": each.passed, "errors": each.error_count}
+            counts = {
+                "cases": each.count,
+                "scored": each.judged,
+                "passed": each.passed,
+                "errors": each.error_count,
+            }
             means = {"mean_score": each.overall.mean, "mean_response_time": each.seconds.mean}
             rows.append({"name": name, **counts, **means})
             shown = "(none)" if name is None else " ".join(name.split())
-            table.append([shown, *(f"{count:,}" for count in counts.values()), figure(each.overall.mean)])
+            table.append(
+                [shown, *(f"{count:,}" for count in counts.values()), figure(each.overall.mean)]
+            )
         print_result(rows, "\n".join(aligned(table)), as_json)
-        raise click.exceptions.Exit(end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}")))
+        raise click.exceptions.Exit(
+            end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}"))
+        )
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
@@ -79,7 +97,9 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
         record = read_json(path.read_bytes()) | {"partial": partial}
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise InputError(f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`") from None
+        raise InputError(
+            f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`"
+        ) from None
     print_result(record, "" if as_json else text_report(summary, profile_of(run)), as_json)
     raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))
 
@@ -97,4 +117,6 @@ def report_command(run: Path, charts: bool | None, as_json: bool) -> None:
     """
     summary = write_reports(run, charts=charts)
     print_result(summary.to_json(), text_report(summary, profile_of(run)), as_json)
-    raise click.exceptions.Exit(end(end_of_reading(summary.run.partial, f"reports written to {run}")))
+    raise click.exceptions.Exit(
+        end(end_of_reading(summary.run.partial, f"reports written to {run}"))
+    )

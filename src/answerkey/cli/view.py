@@ -13,15 +13,33 @@ from answerkey.viewer.guard import Rules
 
 @click.command("view")
 @click.argument("folder", required=False, type=PATH)
-@click.option("--port", type=click.IntRange(0, 65535), help="Port; default 8765, otherwise any free port.")
-@click.option("--host", default="127.0.0.1",
-              help="Address to listen on; default 127.0.0.1. Any address beyond this machine needs a token.")  # fmt: skip
-@click.option("--token", envvar="ANSWERKEY_VIEW_TOKEN", default="",
-              help="Access token; safer in the environment variable ANSWERKEY_VIEW_TOKEN.")  # fmt: skip
-@click.option("--label", "labelling", is_flag=True, help="Open the label desk of the newest run: cases without scores.")
-@click.option("--as", "labeller", default="", metavar="NAME", help="Your name for the labels you give.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port; default 8765, otherwise any free port."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    help="Address to listen on; default 127.0.0.1. Any address beyond this machine needs a token.",
+)
+@click.option(
+    "--token",
+    envvar="ANSWERKEY_VIEW_TOKEN",
+    default="",
+    help="Access token; safer in the environment variable ANSWERKEY_VIEW_TOKEN.",
+)
+@click.option(
+    "--label",
+    "labelling",
+    is_flag=True,
+    help="Open the label desk of the newest run: cases without scores.",
+)
+@click.option(
+    "--as", "labeller", default="", metavar="NAME", help="Your name for the labels you give."
+)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
-def view_command(folder: Path | None, port: int | None, host: str, token: str, **given: Any) -> None:
+def view_command(
+    folder: Path | None, port: int | None, host: str, token: str, **given: Any
+) -> None:
     """Browse runs, cases, comparisons and sweeps on a local page.
 
     FOLDER contains runs; default `results`, otherwise the current folder. Every page is also available as JSON:

@@ -8,15 +8,63 @@ from difflib import get_close_matches
 
 # Of several names for one column, the first in its line wins; the others are carried along.
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "question": ("question", "query", "user_input", "input", "inputs", "prompt", "user_question", "user_query"),
-    "expected": ("expected", "reference_answer", "expected_answer", "expected_output", "reference",
-                 "ground_truth", "ground_truths", "ground_truth_answer", "reference_output", "reference_outputs",
-                 "expected_response", "correct_answer", "gold_answer", "golden_answer", "gold", "ideal", "answers"),
-    "answer": ("answer", "response", "output", "actual_output", "chatbot_answer", "prediction",
-               "predicted_answer", "generated_answer", "model_answer", "model_output", "model_response", "bot_answer",
-               "bot_response", "answer_full", "answer_preview"),
-    "contexts": ("contexts", "passages", "retrieved_contexts", "retrieval_context", "source_documents",
-                 "source_nodes", "context", "retrieved_context", "retrieved_passages"),
+    "question": (
+        "question",
+        "query",
+        "user_input",
+        "input",
+        "inputs",
+        "prompt",
+        "user_question",
+        "user_query",
+    ),
+    "expected": (
+        "expected",
+        "reference_answer",
+        "expected_answer",
+        "expected_output",
+        "reference",
+        "ground_truth",
+        "ground_truths",
+        "ground_truth_answer",
+        "reference_output",
+        "reference_outputs",
+        "expected_response",
+        "correct_answer",
+        "gold_answer",
+        "golden_answer",
+        "gold",
+        "ideal",
+        "answers",
+    ),
+    "answer": (
+        "answer",
+        "response",
+        "output",
+        "actual_output",
+        "chatbot_answer",
+        "prediction",
+        "predicted_answer",
+        "generated_answer",
+        "model_answer",
+        "model_output",
+        "model_response",
+        "bot_answer",
+        "bot_response",
+        "answer_full",
+        "answer_preview",
+    ),
+    "contexts": (
+        "contexts",
+        "passages",
+        "retrieved_contexts",
+        "retrieval_context",
+        "source_documents",
+        "source_nodes",
+        "context",
+        "retrieved_context",
+        "retrieved_passages",
+    ),
     "relevant": ("relevant", "relevant_docs", "expected_pages", "relevant_pages"),
     "type": ("type", "query_type", "category"),
     "id": ("id", "test_id", "case_id", "question_id", "query_id"),
@@ -38,11 +86,20 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "completion_tokens": ("completion_tokens", "output_tokens"),
     "cost": ("cost",),
     "error": ("error",),
-}  # fmt: skip
+}
 RESPONSE_COLUMNS = (
-    "answer", "contexts", "route", "sources", "retrieved", "response_time",
-    "usage", "prompt_tokens", "completion_tokens", "cost", "error",
-)  # fmt: skip
+    "answer",
+    "contexts",
+    "route",
+    "sources",
+    "retrieved",
+    "response_time",
+    "usage",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost",
+    "error",
+)
 # Where a live bot gives no answer under the names above; in a file such a column may hold anything.
 LIVE_ANSWERS = ("text", "result", "content")
 _CANONICAL = {name: column for column, names in COLUMNS.items() for name in names}
@@ -50,10 +107,22 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Only a bot gives these: an `answer` beside them is the expected one.
 _BOTS = ("pred", "gener", "model", "bot", "chatbot")
 _OF_A_BOT = frozenset(name for name in COLUMNS["answer"] if name.startswith(_BOTS))
-_OF_A_TRACE = frozenset({"run_id", "run_type", "trace_id", "session_id", "start_time", "error", "latency"})
+_OF_A_TRACE = frozenset(
+    {"run_id", "run_type", "trace_id", "session_id", "start_time", "error", "latency"}
+)
 # What our own result files write beside these, and what other tools write for themselves: no notice is needed.
 _EXPECTED_BESIDE = frozenset(
-    {"source_file", "question_num", "scores", "verdict", "label", "group", "config_name", "quote", "quotes"}
+    {
+        "source_file",
+        "question_num",
+        "scores",
+        "verdict",
+        "label",
+        "group",
+        "config_name",
+        "quote",
+        "quotes",
+    }
     | {"cluster", "conversation", "messages", "sequence", "success_criteria"}
 )
 
@@ -68,7 +137,9 @@ def canonical_columns(names: Sequence[str]) -> dict[str, str]:
     present = set(plain.values())
     meant = {**_CANONICAL, **_meant_otherwise(present)}
     winners = {
-        column: next(name for name in (*aliases, *meant) if name in present and meant.get(name) == column)
+        column: next(
+            name for name in (*aliases, *meant) if name in present and meant.get(name) == column
+        )
         for column, aliases in COLUMNS.items()
         if any(meant.get(name) == column for name in present)
     }
@@ -76,7 +147,9 @@ def canonical_columns(names: Sequence[str]) -> dict[str, str]:
     for written, name in plain.items():
         column = meant.get(name)
         if column is None:
-            columns[written] = name if name.startswith("__") or name in _EXPECTED_BESIDE else written
+            columns[written] = (
+                name if name.startswith("__") or name in _EXPECTED_BESIDE else written
+            )
         elif winners[column] == name and column not in columns.values():
             columns[written] = column
         else:
@@ -94,7 +167,9 @@ def _meant_otherwise(present: set[str]) -> dict[str, str]:
         return {"vars": "question"}
     expected = not present.isdisjoint(COLUMNS["expected"])
     if {"inputs", "outputs"} <= present:  # a trace, or an example of a LangSmith data set
-        return {"outputs": "answer" if expected or not present.isdisjoint(_OF_A_TRACE) else "expected"}
+        return {
+            "outputs": "answer" if expected or not present.isdisjoint(_OF_A_TRACE) else "expected"
+        }
     if not expected and "answer" in present and not present.isdisjoint(_OF_A_BOT):
         return {"answer": "expected"}
     if not expected and {"input", "target"} <= present:  # Inspect
@@ -131,7 +206,9 @@ def notice(columns: dict[str, str]) -> str:
     carried = [
         f'"{written}"{_hint(written, columns)}'
         for written, column in columns.items()
-        if column not in COLUMNS and column not in _EXPECTED_BESIDE and not plain_name(written).startswith(("x_", "__"))
+        if column not in COLUMNS
+        and column not in _EXPECTED_BESIDE
+        and not plain_name(written).startswith(("x_", "__"))
     ]
     shown = [*carried[:12], f"and {len(carried) - 12} more"] if len(carried) > 12 else carried
     notes = [f"carried along, not scored: {', '.join(shown)}"] if carried else []
@@ -140,15 +217,24 @@ def notice(columns: dict[str, str]) -> str:
         for written, column in columns.items()
         if column == "expected" and plain_name(written) in ("answer", "outputs")
     ]
-    preview = [written for written, column in columns.items() if column == "answer" and "preview" in written]
-    notes += [f'"{written}" is read as the answer, though it may be cut short' for written in preview]
+    preview = [
+        written
+        for written, column in columns.items()
+        if column == "answer" and "preview" in written
+    ]
+    notes += [
+        f'"{written}" is read as the answer, though it may be cut short' for written in preview
+    ]
     return "; ".join(notes)
 
 
 def _hint(written: str, columns: dict[str, str]) -> str:
     name = plain_name(written)
     if name in _CANONICAL:
-        used = next((other for other, column in columns.items() if column == _CANONICAL[name]), _CANONICAL[name])
+        used = next(
+            (other for other, column in columns.items() if column == _CANONICAL[name]),
+            _CANONICAL[name],
+        )
         return f' ("{used}" is used)'
     near = near_column(name)
     return f' (did you mean "{near}"?)' if near and _CANONICAL[near] not in columns.values() else ""

@@ -47,20 +47,28 @@ def encoding_of(path: Path) -> str:
             while lines := file.readlines(_BLOCK):
                 block = b"".join(lines)
                 if (byte := block.find(0)) >= 0:
-                    raise InputError(f"{path}: byte {before + byte} is NUL, so this is not text; save it as UTF-8 text")
+                    raise InputError(
+                        f"{path}: byte {before + byte} is NUL, so this is not text; save it as UTF-8 text"
+                    )
                 try:
                     block.decode()
                     is_utf8 = is_utf8 or not block.isascii()
                 except UnicodeDecodeError as error:
                     bad = bad or number + block.count(b"\n", 0, error.start) + 1
-                    rest = [c for c in block.decode("utf-8", "surrogateescape") if not "\udc80" <= c <= "\udcff"]
+                    rest = [
+                        c
+                        for c in block.decode("utf-8", "surrogateescape")
+                        if not "\udc80" <= c <= "\udcff"
+                    ]
                     western = block.decode("cp1252", "ignore").encode("cp1252") == block
                     is_utf8 = is_utf8 or not western or not "".join(rest).isascii()
                 before, number = before + len(block), number + len(lines)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeError:
-        raise InputError(f"{path}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8 text") from None
+        raise InputError(
+            f"{path}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8 text"
+        ) from None
     if not bad:
         return "utf-8-sig"
     if is_utf8:
@@ -95,7 +103,9 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     large = _LARGE_NUMBER.search(text) is not None
     with suppress(ValueError, RecursionError):  # the slow reader finds out what is wrong
         value = None if large else msgspec.json.decode(text)
-        if not large and _number_of_keys(value) == len(_KEY_END.findall(text)):  # otherwise one may be given twice
+        if not large and _number_of_keys(value) == len(
+            _KEY_END.findall(text)
+        ):  # otherwise one may be given twice
             return value
     repeated: list[str] = []
 
@@ -114,13 +124,17 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
         _number_of_keys(value)
     except json.JSONDecodeError as error:
         line = "" if in_line else f", line {error.lineno}"
-        raise InputError(f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}") from None
+        raise InputError(
+            f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}"
+        ) from None
     except RecursionError:
         raise InputError(f"{where}: not valid JSON: {_TOO_DEEP}") from None
     except ValueError as error:
         raise InputError(f"{where}: not valid JSON: {error}") from None
     for name in dict.fromkeys(repeated):
-        warn_once(f'{where}: the key "{name}" is given twice; the last value is used. Remove one of them')
+        warn_once(
+            f'{where}: the key "{name}" is given twice; the last value is used. Remove one of them'
+        )
     return value
 
 
@@ -128,7 +142,10 @@ def _number_of_keys(value: object, deepest: int = _DEEPEST) -> int:
     """Of all its objects together; ValueError where it is nested too deeply."""
     keys, items = 0, cast("Iterable[object]", value if isinstance(value, list) else ())
     if isinstance(value, dict):
-        keys, items = len(cast("dict[str, object]", value)), cast("dict[str, object]", value).values()
+        keys, items = (
+            len(cast("dict[str, object]", value)),
+            cast("dict[str, object]", value).values(),
+        )
     for item in items:
         if type(item) in _NESTED:
             if deepest <= 1:

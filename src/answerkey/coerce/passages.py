@@ -8,7 +8,16 @@ from dataclasses import replace
 from typing import cast
 
 from answerkey.coerce import values
-from answerkey.coerce.values import LIVE, Place, as_number, as_text, is_list, is_mapping, is_number, valid_text
+from answerkey.coerce.values import (
+    LIVE,
+    Place,
+    as_number,
+    as_text,
+    is_list,
+    is_mapping,
+    is_number,
+    valid_text,
+)
 from answerkey.errors import InputError
 from answerkey.types import Passage
 
@@ -20,12 +29,24 @@ _ID_KEYS = ("id", "doc_id", "chunk_id", "node_id", "_id")
 _SCORE_KEYS = ("score", "similarity", "relevance_score")
 _METADATA_KEYS = ("metadata", "meta", "payload", "cmetadata", "metadata_")
 _NAME_KEYS = ("title", "name")
-_KEYS = (*TEXT_KEYS, *PAGE_KEYS, *DOCUMENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, *_METADATA_KEYS, *_NAME_KEYS)
+_KEYS = (
+    *TEXT_KEYS,
+    *PAGE_KEYS,
+    *DOCUMENT_KEYS,
+    *_ID_KEYS,
+    *_SCORE_KEYS,
+    *_METADATA_KEYS,
+    *_NAME_KEYS,
+)
 _WHOLE = re.compile(r"^(\d+)\.0$")  # a page, as data frames with missing values write it
-_WITH_PAGE = re.compile(r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$")
+_WITH_PAGE = re.compile(
+    r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$"
+)
 
 
-def as_passages(value: object, column: str = "contexts", place: Place = LIVE) -> tuple[Passage, ...]:
+def as_passages(
+    value: object, column: str = "contexts", place: Place = LIVE
+) -> tuple[Passage, ...]:
     """Passages from a text, a dict, an object, a pair `(passage, score)`, or a list of these.
 
     >>> as_passages([{"page_content": "t", "metadata": {"page_number": "34", "page": 33}}])
@@ -35,7 +56,11 @@ def as_passages(value: object, column: str = "contexts", place: Place = LIVE) ->
         return ()
     value = values.unpacked(value, column, place)
     listed = is_list(value) and not _is_scored(value)
-    if not listed and not isinstance(value, (str, bytes, Mapping, tuple, list)) and not _has_text(value):
+    if (
+        not listed
+        and not isinstance(value, (str, bytes, Mapping, tuple, list))
+        and not _has_text(value)
+    ):
         listed = isinstance(value, Iterable)
     items = cast("Iterable[object]", value if listed else [value])
     return tuple(_passage(item, column, place) for item in items)
@@ -47,18 +72,28 @@ def _is_scored(value: Sequence[object]) -> bool:
 
 
 def _has_text(value: object) -> bool:
-    return any(isinstance(getattr(value, key, None), str) for key in TEXT_KEYS) or hasattr(value, "node")
+    return any(isinstance(getattr(value, key, None), str) for key in TEXT_KEYS) or hasattr(
+        value, "node"
+    )
 
 
 def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage:
     if isinstance(item, Passage):
-        item = {"text": item.text, "id": item.id, "score": item.score, "page": item.page, "doc": item.document}
+        item = {
+            "text": item.text,
+            "id": item.id,
+            "score": item.score,
+            "page": item.page,
+            "doc": item.document,
+        }
     if isinstance(item, (str, int, float)) or item is None:
         return Passage(as_text(item, column, place))
     if is_list(item):
         if not _is_scored(item):
             raise _unreadable(item, column, place)
-        return replace(_passage(item[0], column, place, depth), score=as_number(item[1], column, place))
+        return replace(
+            _passage(item[0], column, place, depth), score=as_number(item[1], column, place)
+        )
     found = _fields(item)
     key = next((key for key in TEXT_KEYS if found.get(key) is not None), None)
     document = _document(found, key)
@@ -110,7 +145,9 @@ def _named(found: Mapping[str, object], names: Iterable[str]) -> str | None:
     """The first of these that is an id: text or a number, and not `N/A`."""
     for name in names:
         value = found.get(name)
-        usable = isinstance(value, (str, int, float)) and not isinstance(value, bool) and value == value
+        usable = (
+            isinstance(value, (str, int, float)) and not isinstance(value, bool) and value == value
+        )
         if usable and (text := clean_id(value)):
             return text
     return None
@@ -134,7 +171,9 @@ def clean_id(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-        raise ValueError(f"expected an id, got {'a set' if isinstance(value, set) else repr(value)[:60]}")
+        raise ValueError(
+            f"expected an id, got {'a set' if isinstance(value, set) else repr(value)[:60]}"
+        )
     return values.number_text(value)
 
 
@@ -149,7 +188,9 @@ def as_ids(value: object, column: str, place: Place) -> tuple[str, ...]:
         value = values.literal(value, column, place)
     if values.is_set(value):
         raise place.error(column, value, "a list, best first", "a set has no order")
-    return tuple(one for item in values.items_of(value, column, place) for one in _ids(item, column, place))
+    return tuple(
+        one for item in values.items_of(value, column, place) for one in _ids(item, column, place)
+    )
 
 
 def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
@@ -164,7 +205,9 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     ):
         for key, given in value.items():
             if is_list(given):  # {document: [pages]}
-                grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(given, column, place)}
+                grades |= {
+                    place_id(str(key).strip(), one): 1.0 for one in as_ids(given, column, place)
+                }
             elif (grade := as_number(given, column, place)) is not None:
                 grades[str(key).strip()] = grade
         return {key: grade for key, grade in grades.items() if not values.has_no_value(key)}
@@ -179,7 +222,9 @@ def _ids(item: object, column: str, place: Place) -> list[str]:
     """The ids that one item names: `{"doc", "pages": [..]}` names several."""
     if isinstance(item, Passage):
         return [passage_id(item)]
-    if is_mapping(item) or (not isinstance(item, (str, int, float, type(None))) and _has_text(item)):
+    if is_mapping(item) or (
+        not isinstance(item, (str, int, float, type(None))) and _has_text(item)
+    ):
         found = _fields(item)
         document = _document(found, None)
         if "pages" in found:
@@ -198,7 +243,11 @@ def _ids(item: object, column: str, place: Place) -> list[str]:
 
 def passage_id(passage: Passage) -> str:
     """What a ranking calls a passage: its page within its document, its page, or else its own id; "" for none."""
-    return place_id(passage.document, passage.page) if passage.page else passage.id or passage.document or ""
+    return (
+        place_id(passage.document, passage.page)
+        if passage.page
+        else passage.id or passage.document or ""
+    )
 
 
 def as_sources(value: object, column: str, place: Place) -> tuple[str, ...]:
@@ -222,28 +271,47 @@ def _source(item: object, column: str, place: Place) -> str:
         return passage_id(item) or item.text
     found = _fields(item)
     url = found.get("url")
-    document = _named(found, (*(key for key in DOCUMENT_KEYS if key != "url"), *_NAME_KEYS, *_ID_KEYS))
+    document = _named(
+        found, (*(key for key in DOCUMENT_KEYS if key != "url"), *_NAME_KEYS, *_ID_KEYS)
+    )
     name = place_id(document or (url if isinstance(url, str) else None), _page(found))
     if not name:
         return _named(found, TEXT_KEYS) or ""
-    return f"{name} ({url})" if isinstance(url, str) and url and document and url != document else name
+    return (
+        f"{name} ({url})" if isinstance(url, str) and url and document and url != document else name
+    )
 
 
 def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[str, float]:
     """The labels under the names that the ranking uses: `manual.pdf:34` and `manual#34` mean `manual.pdf#34`. A bare
     page means that page of the one document there is; with several documents it names none of their pages."""
     known = isinstance(retrieved, dict)
-    found: Collection[str] = cast("dict[str, object]", retrieved) if known else dict.fromkeys(retrieved)
-    if all(label in found for label in labels) or not (names_pages("".join(found)) or names_pages("".join(labels))):
+    found: Collection[str] = (
+        cast("dict[str, object]", retrieved) if known else dict.fromkeys(retrieved)
+    )
+    if all(label in found for label in labels) or not (
+        names_pages("".join(found)) or names_pages("".join(labels))
+    ):
         return labels
     places = {one: page_parts(one) for one in found if one}
     wanted = {label: page_parts(label) for label in labels if label not in found}
-    single = len({document_stem(document) for document, _ in (*places.values(), *wanted.values()) if document}) <= 1
+    single = (
+        len(
+            {
+                document_stem(document)
+                for document, _ in (*places.values(), *wanted.values())
+                if document
+            }
+        )
+        <= 1
+    )
 
     def name(label: str) -> str:
         document, page = wanted[label]
         for one, (other, number) in places.items():
-            if page == number and (document_stem(document) == document_stem(other) if document and other else single):
+            if page == number and (
+                document_stem(document) == document_stem(other) if document and other else single
+            ):
                 return one
         return label
 

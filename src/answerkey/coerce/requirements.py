@@ -12,7 +12,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from answerkey.coerce.values import Place, as_number, as_text, is_list, is_mapping, is_number, unpacked
+from answerkey.coerce.values import (
+    Place,
+    as_number,
+    as_text,
+    is_list,
+    is_mapping,
+    is_number,
+    unpacked,
+)
 from answerkey.errors import did_you_mean
 from answerkey.types import Requirement
 
@@ -50,16 +58,30 @@ def _compiled(pattern: str, exact: bool) -> regex.Pattern[str]:
     import regex
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of sets that another version may read differently
+        warnings.simplefilter(
+            "ignore", FutureWarning
+        )  # of sets that another version may read differently
         return regex.compile(pattern, 0 if exact else regex.IGNORECASE | regex.MULTILINE)
 
 
 JUDGED_KINDS = ("pass", "0-5")
 # Each compares the answer with the texts in `value`; a leading "not-" negates it.
 CHECKS = (
-    "equals", "contains", "icontains", "contains-all", "icontains-all", "contains-any", "icontains-any", "starts-with",
-    "regex", "is-json", "contains-json", "levenshtein", "latency", "cost",
-)  # fmt: skip
+    "equals",
+    "contains",
+    "icontains",
+    "contains-all",
+    "icontains-all",
+    "contains-any",
+    "icontains-any",
+    "starts-with",
+    "regex",
+    "is-json",
+    "contains-json",
+    "levenshtein",
+    "latency",
+    "cost",
+)
 _WITHOUT_VALUE = {"is-json", "contains-json", "latency", "cost"}
 _NEED_THRESHOLD = {"latency", "cost"}
 # Assertions of promptfoo that a judge decides, and what it is asked.
@@ -71,9 +93,17 @@ ASKED = {
     "model-graded-factuality": "The answer agrees with this statement and contradicts no part of it: {value}",
 }
 _KEYS = {
-    "ask": "ask", "criterion": "ask", "text": "ask", "kind": "kind", "type": "kind", "value": "value", "name": "name",
-    "metric": "name", "threshold": "threshold", "weight": "weight",
-}  # fmt: skip
+    "ask": "ask",
+    "criterion": "ask",
+    "text": "ask",
+    "kind": "kind",
+    "type": "kind",
+    "value": "value",
+    "name": "name",
+    "metric": "name",
+    "threshold": "threshold",
+    "weight": "weight",
+}
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a")
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 
@@ -94,10 +124,15 @@ def as_requirements(value: object, column: str, place: Place) -> tuple[Requireme
             return ()
         lines = [line for line in value.splitlines() if line.strip()]
         bulleted = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
-        items: list[object] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
+        items: list[object] = (
+            [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
+        )
     else:
         items = list(value) if is_list(value) else [value]
-    return tuple(requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1))
+    return tuple(
+        requirement_of(item, f"{column}[{n}]", place, f"c{n}")
+        for n, item in enumerate(items, start=1)
+    )
 
 
 def requirement_of(item: object, column: str, place: Place, default_name: str = "") -> Requirement:
@@ -111,7 +146,9 @@ def requirement_of(item: object, column: str, place: Place, default_name: str = 
         if str(key) in _KEYS:
             given.setdefault(_KEYS[str(key)], value)
         elif str(key) not in ("provider", "rubricPrompt", "description", "transform", "config"):
-            raise place.error(f"{column}.{key}", value, "a known key", did_you_mean(str(key), _KEYS).strip("; "))
+            raise place.error(
+                f"{column}.{key}", value, "a known key", did_you_mean(str(key), _KEYS).strip("; ")
+            )
     kind = as_text(given.get("kind"), column, place).lower() or "pass"
     name = as_text(given.get("name"), column, place) or default_name
     threshold = as_number(given.get("threshold"), column, place)
@@ -131,18 +168,26 @@ def requirement_of(item: object, column: str, place: Place, default_name: str = 
         return replace(made, ask=ask, kind=kind)
     if plain not in CHECKS:
         known = (*JUDGED_KINDS, *CHECKS, *ASKED)
-        raise place.error(f"{column}.kind", kind, "a known kind", did_you_mean(plain, known).strip("; "))
+        raise place.error(
+            f"{column}.kind", kind, "a known kind", did_you_mean(plain, known).strip("; ")
+        )
     texts = _texts(given.get("value"), plain, column, place)
     if plain in _NEED_THRESHOLD and threshold is None:
         raise place.error(f"{column}.threshold", None, "a number, the most that is allowed")
-    wanted = ", ".join(f'"{text}"' for text in texts) or (f"at most {threshold:g}" if threshold is not None else "")
+    wanted = ", ".join(f'"{text}"' for text in texts) or (
+        f"at most {threshold:g}" if threshold is not None else ""
+    )
     return replace(made, ask=f"{kind} {wanted}".strip(), kind=plain, value=texts, negated=negated)
 
 
 def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ...]:
     if kind in _WITHOUT_VALUE:
         return ()
-    if isinstance(value, str) and kind.endswith(("-any", "-all")) and not value.strip().startswith("["):
+    if (
+        isinstance(value, str)
+        and kind.endswith(("-any", "-all"))
+        and not value.strip().startswith("[")
+    ):
         value = [part.strip() for part in value.split(",") if part.strip()]
     value = unpacked(value, column, place)
     items: list[object] = list(value) if is_list(value) else [value]

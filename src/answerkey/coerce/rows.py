@@ -30,13 +30,20 @@ def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
     row = spread(row, place)
     if "question" not in row:
-        near, names = did_you_mean("question", [name for name in row if name not in COLUMNS]), ", ".join(row) or "none"
-        raise InputError(f'{place}: no column "question" among {names}{near}; rename the column to "question"')
+        near, names = (
+            did_you_mean("question", [name for name in row if name not in COLUMNS]),
+            ", ".join(row) or "none",
+        )
+        raise InputError(
+            f'{place}: no column "question" among {names}{near}; rename the column to "question"'
+        )
     if not (question := values.as_text(row["question"], "question", place)):
         raise place.error("question", row["question"], "a question", "fill it in or remove the row")
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
     own_id = values.as_text(row.get("id"), "id", place)
-    if own_id and (setup := extra.get("config_name")):  # the same query under several configurations
+    if own_id and (
+        setup := extra.get("config_name")
+    ):  # the same query under several configurations
         own_id = f"{setup}/{own_id}"
     return Case(
         id=own_id or default_id,
@@ -56,7 +63,10 @@ def response_of_row(row: Cells, place: Place) -> Response:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     found = row.get("usage")
     usage = table_of(literal(found, "usage", place) if isinstance(found, str) else found)
-    tokens = {kind: next((usage[name] for name in names if name in usage), None) for kind, names in _TOKENS.items()}
+    tokens = {
+        kind: next((usage[name] for name in names if name in usage), None)
+        for kind, names in _TOKENS.items()
+    }
     text = None if answer is None else values.as_text(answer, "answer", place)
     return Response(text, **_read(_RESPONSE_FIELDS, {**tokens, **row}, place))
 
@@ -65,7 +75,11 @@ def response_of_reply(reply: Mapping[str, object]) -> Response:
     """The response of a live bot's dict, whatever it calls things; what has no name of ours goes into `extra`."""
     given = {str(key): value for key, value in reply.items()}
     known = canonical_columns(list(given))
-    row = {known[name]: value for name, value in given.items() if known[name] in _RECORDED and value is not None}
+    row = {
+        known[name]: value
+        for name, value in given.items()
+        if known[name] in _RECORDED and value is not None
+    }
     rest = {name: value for name, value in given.items() if known[name] not in _RECORDED}
     for name in LIVE_ANSWERS:
         if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
@@ -76,7 +90,10 @@ def response_of_reply(reply: Mapping[str, object]) -> Response:
 def _read(readers: Mapping[str, CellReader], row: Cells, place: Place) -> dict[str, Any]:
     """The fields that the row gives a value for, each by its own reader."""
     given = {column: cell for column, cell in row.items() if cell is not None and column in readers}
-    return {_FIELDS.get(column, column): readers[column](cell, column, place) for column, cell in given.items()}
+    return {
+        _FIELDS.get(column, column): readers[column](cell, column, place)
+        for column, cell in given.items()
+    }
 
 
 def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
@@ -126,16 +143,30 @@ def _as_error(value: object, column: str, place: Place) -> str | None:
 
 # What reads the cells of a column.
 _CASE_FIELDS: Mapping[str, CellReader] = {
-    "expected": values.as_texts, "type": values.as_name, "expected_route": values.as_name, "relevant": as_labels,
-    "acceptable_routes": values.as_list, "answer_criteria": as_criteria, "criteria": as_requirements,
-    "criteria_threshold": values.as_number, "history": values.as_turns, "priority": values.as_name,
-    "note": values.as_name, "tags": values.as_list,
-}  # fmt: skip
+    "expected": values.as_texts,
+    "type": values.as_name,
+    "expected_route": values.as_name,
+    "relevant": as_labels,
+    "acceptable_routes": values.as_list,
+    "answer_criteria": as_criteria,
+    "criteria": as_requirements,
+    "criteria_threshold": values.as_number,
+    "history": values.as_turns,
+    "priority": values.as_name,
+    "note": values.as_name,
+    "tags": values.as_list,
+}
 _RESPONSE_FIELDS: Mapping[str, CellReader] = {
-    "contexts": as_passages, "route": values.as_name, "sources": as_sources, "retrieved": as_ids,
-    "response_time": values.as_amount, "prompt_tokens": values.as_count, "completion_tokens": values.as_count,
-    "cost": values.as_amount, "error": _as_error,
-}  # fmt: skip
+    "contexts": as_passages,
+    "route": values.as_name,
+    "sources": as_sources,
+    "retrieved": as_ids,
+    "response_time": values.as_amount,
+    "prompt_tokens": values.as_count,
+    "completion_tokens": values.as_count,
+    "cost": values.as_amount,
+    "error": _as_error,
+}
 # Fields that have another name than their column.
 _FIELDS = {
     "answer_criteria": "criteria",
@@ -165,28 +196,43 @@ def spread(row: Cells, place: Place) -> Cells:
     cells = {column: row[column] for column in _CELLS if column in row}
     if is_mapping(question):
         cells = {column: _object_in(value, place) for column, value in cells.items()}
-    if not any(is_mapping(value) or (is_list(value) and any(map(is_mapping, value))) for value in cells.values()):
+    if not any(
+        is_mapping(value) or (is_list(value) and any(map(is_mapping, value)))
+        for value in cells.values()
+    ):
         return row
     made = {**row, **cells}
     if is_mapping(answer := cells.get("answer")):
         # The reply of a chat endpoint, as Inspect and OpenAI write it, by its first choice.
         choices = answer.get("choices")
-        if is_list(choices) and choices and (message := table_of(table_of(choices[0]).get("message"))):
+        if (
+            is_list(choices)
+            and choices
+            and (message := table_of(table_of(choices[0]).get("message")))
+        ):
             answer = {**answer, "answer": values.message_text(message.get("content"))}
         made |= _columns_in(answer, "answer", made, RESPONSE_COLUMNS)
     expected = cells.get("expected")
     if is_list(expected):
-        made["expected"] = [item.get("text", item) if is_mapping(item) else item for item in expected]
+        made["expected"] = [
+            item.get("text", item) if is_mapping(item) else item for item in expected
+        ]
     elif is_mapping(expected):  # SQuAD has {"text": […], "answer_start": […]}
         found = _columns_in(expected, "answer", {}, _CELLS)
-        made["expected"] = expected.get("text") or found.get("expected") or found.get("answer", expected)
+        made["expected"] = (
+            expected.get("text") or found.get("expected") or found.get("answer", expected)
+        )
     if is_mapping(question):
         made |= _columns_in(question, "question", made, tuple(COLUMNS))
     elif is_list(question) and (turns := values.as_turns(question, "question", place)):
         # The last message of the user as the question, those before it as history, a reply after it as the answer.
         history = [{"user": turn.user, "answer": turn.answer} for turn in turns[:-1]]
         found = {"question": turns[-1].user, "history": history, "answer": turns[-1].answer}
-        made |= {name: value for name, value in found.items() if name == "question" or (value and name not in made)}
+        made |= {
+            name: value
+            for name, value in found.items()
+            if name == "question" or (value and name not in made)
+        }
     return made
 
 
@@ -201,6 +247,9 @@ def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> 
     """The values that have the name of a column; a single text, whatever its name, is that of `column`."""
     names = canonical_columns([str(key) for key in data])
     made = {names[str(key)]: value for key, value in data.items() if names[str(key)] in wanted}
-    if column not in made and len(texts := [value for value in data.values() if isinstance(value, str)]) == 1:
+    if (
+        column not in made
+        and len(texts := [value for value in data.values() if isinstance(value, str)]) == 1
+    ):
         made[column] = texts[0]
     return {name: value for name, value in made.items() if name == column or name not in row}

@@ -24,15 +24,30 @@ log = logging.getLogger("answerkey.cases")
 Row = tuple[dict[str, object], Place]
 RowReader = Callable[[Path, str], Iterator[Row]]
 LIST_KEYS = (
-    "cases", "data", "rows", "examples", "test_cases", "questions", "results", "samples", "items", "records", "entries",
-    "queries", "evaluations", "conversations", "qa_pairs",
-)  # fmt: skip
+    "cases",
+    "data",
+    "rows",
+    "examples",
+    "test_cases",
+    "questions",
+    "results",
+    "samples",
+    "items",
+    "records",
+    "entries",
+    "queries",
+    "evaluations",
+    "conversations",
+    "qa_pairs",
+)
 _PARQUET_BATCH = 1024
 _MOST_COLUMNS = 10_000
 _MOST_BYTES = 1 << 30  # of a Parquet file when unpacked, unless it is a large file itself
 _END = "\ue000end of file"
 _SEPARATORS = ",;\t|"
-_NULLS = frozenset({"nan", "NaN", "null", "NULL", "<NA>"})  # as programs write a missing value; "None" may be an answer
+_NULLS = frozenset(
+    {"nan", "NaN", "null", "NULL", "<NA>"}
+)  # as programs write a missing value; "None" may be an answer
 
 
 def json_rows(path: Path, name: str) -> Iterator[Row]:
@@ -62,7 +77,9 @@ def rows_of_value(data: object, name: str) -> Iterator[Row]:
     """The rows of a parsed value: a list of objects, an object that holds one under a usual key, or `{id: row}`."""
     if is_mapping(data):
         inner = unwrapped(data)
-        data = _rows_by_column(inner) or _rows_by_id(inner) or [inner] if is_mapping(inner) else inner
+        data = (
+            _rows_by_column(inner) or _rows_by_id(inner) or [inner] if is_mapping(inner) else inner
+        )
     if not is_list(data):
         raise InputError(f"{name}: found {type(data).__name__}, expected a list of cases")
     return renamed((row, Place(name, n, "item")) for n, row in enumerate(data, start=1))
@@ -71,11 +88,21 @@ def rows_of_value(data: object, name: str) -> Iterator[Row]:
 def unwrapped(data: object) -> object:
     """What `{"results": …}`, `{"data": {"cases": …}}` and the like hold under the usual keys; anything else as it is."""
     while is_mapping(data):
-        if is_list(names := data.get("columns")) and is_list(rows := data.get("data")) and all(map(is_list, rows)):
-            return [dict(zip(map(str, names), row, strict=False)) for row in rows if is_list(row)]  # a data frame
+        if (
+            is_list(names := data.get("columns"))
+            and is_list(rows := data.get("data"))
+            and all(map(is_list, rows))
+        ):
+            return [
+                dict(zip(map(str, names), row, strict=False)) for row in rows if is_list(row)
+            ]  # a data frame
         plain = {plain_name(str(key)): value for key, value in data.items()}
         held = [plain[key] for key in LIST_KEYS if key in plain]
-        lists = [value for value in held if is_list(value) and (not _is_row(data) or any(map(_is_row, value)))]
+        lists = [
+            value
+            for value in held
+            if is_list(value) and (not _is_row(data) or any(map(_is_row, value)))
+        ]
         found = lists or [value for value in held if is_mapping(value) and not _is_row(data)]
         if not found:
             break
@@ -89,12 +116,18 @@ def _is_row(data: object) -> bool:
 
 def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
     """The rows of `{"question": […], "answer": […]}` and of `{"question": {"0": …}}`, as data frames are written."""
-    question = next((key for key, column in canonical_columns(list(data)).items() if column == "question"), None)
+    question = next(
+        (key for key, column in canonical_columns(list(data)).items() if column == "question"), None
+    )
     cells = data.get(question) if question else None
     keys: Iterable[str | int] = ()
-    if is_mapping(cells) and all(is_mapping(value) and value.keys() == cells.keys() for value in data.values()):
+    if is_mapping(cells) and all(
+        is_mapping(value) and value.keys() == cells.keys() for value in data.values()
+    ):
         keys = cells if len(data) > 1 and all(key.isdecimal() for key in cells) else ()
-    elif is_list(cells) and all(is_list(value) and len(value) == len(cells) for value in data.values()):
+    elif is_list(cells) and all(
+        is_list(value) and len(value) == len(cells) for value in data.values()
+    ):
         keys = range(len(cells)) if all(isinstance(cell, str) for cell in cells) else ()
     columns: Mapping[str, Any] = data
     return [{name: values[key] for name, values in columns.items()} for key in keys]
@@ -116,7 +149,9 @@ def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
 
 
 def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
-    return renamed((parse_json(line, f"{name}, line {n}", in_line=True), Place(name, n)) for n, line in lines)
+    return renamed(
+        (parse_json(line, f"{name}, line {n}", in_line=True), Place(name, n)) for n, line in lines
+    )
 
 
 def csv_rows(path: Path, name: str) -> Iterator[Row]:
@@ -126,7 +161,9 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
         lines: list[str] = []  # of the row that is read
 
         def read() -> Iterator[str]:
-            for line in chain(file, [_END]):  # a quote that is never closed swallows the last line, which is our own
+            for line in chain(
+                file, [_END]
+            ):  # a quote that is never closed swallows the last line, which is our own
                 lines.append(line)
                 yield line
 
@@ -142,15 +179,21 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                 if cells == [_END]:
                     return
                 if cells and cells[-1].endswith(_END):
-                    quotes = [n for n, line in enumerate(lines, first) for _ in range(line.count('"'))]
+                    quotes = [
+                        n for n, line in enumerate(lines, first) for _ in range(line.count('"'))
+                    ]
                     begins = f"{name}, line {(quotes[::2] or [first])[-1]}"  # every second quote opens a cell
-                    raise InputError(f"{begins}: a quoted cell begins here and does not end; close the quote")
+                    raise InputError(
+                        f"{begins}: a quoted cell begins here and does not end; close the quote"
+                    )
                 place = Place(name, reader.line_num + skipped)
                 first = place.line + 1
                 lines.clear()
                 if not any(cell.strip() for cell in cells):
                     continue
-                if not any(cell.strip() for cell in cells[len(columns) :]):  # separators at the end of a row
+                if not any(
+                    cell.strip() for cell in cells[len(columns) :]
+                ):  # separators at the end of a row
                     cells = cells[: len(columns)]
                 if len(cells) != len(columns):
                     raise InputError(
@@ -159,7 +202,9 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                     )
                 yield dict(_filled(columns, cells)), place
         except csv.Error as error:
-            raise InputError(f"{name}, line {reader.line_num + skipped}: not valid CSV: {error}") from None
+            raise InputError(
+                f"{name}, line {reader.line_num + skipped}: not valid CSV: {error}"
+            ) from None
 
 
 def separator_of(file: IO[str]) -> tuple[str, int]:
@@ -183,23 +228,38 @@ def _filled(columns: Iterable[str], cells: Iterable[str]) -> Iterator[tuple[str,
 def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
     """The rows from `start` up to `stop`; of the rest only what shares a row group with them is read."""
     pyarrow = import_pyarrow()
-    failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError)
+    failures: tuple[type[Exception], ...] = (
+        pyarrow.ArrowException,
+        OSError,
+        MemoryError,
+        UnicodeDecodeError,
+    )
     try:
         file = pyarrow.parquet.ParquetFile(path)
         data, size = file.metadata, path.stat().st_size
         claimed = sum(data.row_group(group).total_byte_size for group in range(data.num_row_groups))
         if claimed > max(_MOST_BYTES, 1000 * size):
-            raise InputError(f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read")
+            raise InputError(
+                f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read"
+            )
         columns = _columns(tuple(file.schema_arrow.names), Place(name, 1, "row"))
         end = data.num_rows if stop is None else stop
-        ends = list(accumulate((data.row_group(group).num_rows for group in range(data.num_row_groups)), initial=0))
-        groups = [n for n, (first, last) in enumerate(pairwise(ends)) if first < end and last > start]
+        ends = list(
+            accumulate(
+                (data.row_group(group).num_rows for group in range(data.num_row_groups)), initial=0
+            )
+        )
+        groups = [
+            n for n, (first, last) in enumerate(pairwise(ends)) if first < end and last > start
+        ]
         number = ends[groups[0]] if groups else 0  # rows before the first group that is read
         for batch in file.iter_batches(batch_size=_PARQUET_BATCH, row_groups=groups):
             first = max(start - number, 0)
             kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
             for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
-                given: dict[str, object] = {columns[k]: None if v != v else v for k, v in row.items()}  # NaN
+                given: dict[str, object] = {
+                    columns[k]: None if v != v else v for k, v in row.items()
+                }  # NaN
                 yield given, Place(name, place, "row")
             number += len(batch)
     except failures as error:
@@ -221,7 +281,9 @@ def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
     for row, place in rows:
         if not is_mapping(row):
             example = '{"question": "…", "expected": "…"}'
-            raise InputError(f"{place}: found {type(row).__name__}, expected an object such as {example}")
+            raise InputError(
+                f"{place}: found {type(row).__name__}, expected an object such as {example}"
+            )
         columns = _columns(tuple(row), place)
         yield {columns[key]: value for key, value in row.items()}, place
 
@@ -244,11 +306,15 @@ _canonical = cache(canonical_columns)
 def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
     """The canonical names; what is carried along is announced, once per file and name."""
     if len(names) > _MOST_COLUMNS:
-        raise InputError(f"{place}: found {len(names):,} columns, expected at most {_MOST_COLUMNS:,}")
+        raise InputError(
+            f"{place}: found {len(names):,} columns, expected at most {_MOST_COLUMNS:,}"
+        )
     columns = _canonical(names)
     known = _announced.setdefault(place.file, set())
     if not known.issuperset(names):
-        if text := notice({written: column for written, column in columns.items() if written not in known}):
+        if text := notice(
+            {written: column for written, column in columns.items() if written not in known}
+        ):
             log.warning("%s: %s", place.file, text)
         known.update(names)
     return columns
@@ -268,5 +334,7 @@ def read_rows(path: Path, name: str, endings: Sequence[str] = tuple(ROW_READERS)
     """The rows of a file of one of these endings."""
     reader = ROW_READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in endings:
-        raise InputError(f"{name}: found a {path.suffix or 'nameless'} file, expected {', '.join(endings)}")
+        raise InputError(
+            f"{name}: found a {path.suffix or 'nameless'} file, expected {', '.join(endings)}"
+        )
     return reader(path, name)

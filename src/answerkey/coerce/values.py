@@ -64,9 +64,13 @@ class Place:
         return f"{self.file}, {self.unit} {self.line}" if self.line else self.file
 
     def error(self, column: str, found: object, expected: str, fix: str = "") -> InputError:
-        example = f"for example {_EXAMPLES[column]}" if column in _EXAMPLES and not self.live else ""
+        example = (
+            f"for example {_EXAMPLES[column]}" if column in _EXAMPLES and not self.live else ""
+        )
         tail = f"; {fix or example}" if fix or example else ""
-        return InputError(f'{self}, column "{column}": found {shown(found)}, expected {expected}{tail}')
+        return InputError(
+            f'{self}, column "{column}": found {shown(found)}, expected {expected}{tail}'
+        )
 
 
 LIVE = Place("the target's reply", live=True)
@@ -245,7 +249,9 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
                 turns.append(Turn(content))
         elif is_mapping(item):
             user = item.get("user", item.get("question"))
-            turns.append(Turn(as_text(user, column, place), as_text(item.get("answer"), column, place)))
+            turns.append(
+                Turn(as_text(user, column, place), as_text(item.get("answer"), column, place))
+            )
         elif is_list(item) and len(item) == 2:
             user, answer = item
             turns.append(Turn(as_text(user, column, place), as_text(answer, column, place)))
@@ -258,7 +264,9 @@ def message_text(content: object) -> object:
     """The text of a chat message, whose content may be a list of parts: `[{"type": "text", "text": "How long?"}]`."""
     if not is_list(content):
         return content
-    texts = (part.get("text") if is_mapping(part) else getattr(part, "text", None) for part in content)
+    texts = (
+        part.get("text") if is_mapping(part) else getattr(part, "text", None) for part in content
+    )
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
@@ -294,7 +302,11 @@ def json_value(value: object, depth: int = 0) -> object:
     >>> json_value({"rates": [0.5, float("inf")]})
     {'rates': [0.5, None]}
     """
-    if isinstance(value, str | bool) or value is None or (isinstance(value, int) and abs(value) < 2**63):
+    if (
+        isinstance(value, str | bool)
+        or value is None
+        or (isinstance(value, int) and abs(value) < 2**63)
+    ):
         return value
     if depth > _DEEPEST:
         return "…"

@@ -39,7 +39,9 @@ class Changed:
     def unfinished(self) -> list[str]:
         """One clause per run that ended before its last case."""
         sides = {"A": self.partial_a, "B": self.partial_b}
-        return [f"{name} is a partial run ({partial})" for name, partial in sides.items() if partial]
+        return [
+            f"{name} is a partial run ({partial})" for name, partial in sides.items() if partial
+        ]
 
     @property
     def cases(self) -> bool:
@@ -65,7 +67,12 @@ class Changed:
     def flags(self) -> dict[str, bool]:
         """What changed, by the names in the fingerprint."""
         known = {part: part in self.parts for part in (*SCORING, "settings")}
-        return {"cases": self.cases, "answers": self.answers, "evidence": self.other_evidence > 0, **known}
+        return {
+            "cases": self.cases,
+            "answers": self.answers,
+            "evidence": self.other_evidence > 0,
+            **known,
+        }
 
     def sentences(self) -> list[str]:
         """One line per change, or one that says that nothing changed."""
@@ -75,12 +82,22 @@ class Changed:
             removed = "not reached in B" if self.partial_b else "removed"
             counts = {added: self.added, removed: self.removed, "edited": self.edited}
             listed = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids)
-            lines.append(f"cases: {listed}; {self.shared} are the same in both runs and are compared")
+            lines.append(
+                f"cases: {listed}; {self.shared} are the same in both runs and are compared"
+            )
         if self.answers:
-            near = f", {self.near_identical} differ only in case or punctuation" if self.near_identical else ""
-            lines.append(f"answers: {self.identical} of {self.shared} identical{near}, {self.different} changed")
+            near = (
+                f", {self.near_identical} differ only in case or punctuation"
+                if self.near_identical
+                else ""
+            )
+            lines.append(
+                f"answers: {self.identical} of {self.shared} identical{near}, {self.different} changed"
+            )
         if self.other_evidence:
-            lines.append(f"route, sources or passages: differ in {self.other_evidence} of {self.shared} cases")
+            lines.append(
+                f"route, sources or passages: differ in {self.other_evidence} of {self.shared} cases"
+            )
         lines += [f"{part}: changed" for part in self.scoring]
         if self.settings:
             lines.append(f"settings: {', '.join(self.settings)}")
@@ -93,7 +110,11 @@ def what_changed(pairs: Pairs) -> Changed:
     """Compare the answers by their hashes and the rest by fingerprint."""
     a, b = pairs.a, pairs.b
     # Of the parts of the fingerprint that differ, those that affect what both runs measured.
-    parts = [part for part in (*SCORING, "settings") if a.fingerprint.get(part, "") != b.fingerprint.get(part, "")]
+    parts = [
+        part
+        for part in (*SCORING, "settings")
+        if a.fingerprint.get(part, "") != b.fingerprint.get(part, "")
+    ]
     takes = {"embedding": "embed", "judge": "judge"}
     needed = {keyword for name in pairs.metrics() for keyword in _keywords(name)}
     parts = [part for part in parts if part not in takes or takes[part] in needed]
@@ -125,7 +146,9 @@ def _changed_settings(old: object, new: object, name: str = "") -> Iterator[str]
     """The settings that differ, by dotted name with both values: `target.url: "a" → "b"`."""
     if is_mapping(old) and is_mapping(new):
         for key in dict.fromkeys([*old, *new]):
-            yield from _changed_settings(old.get(key), new.get(key), f"{name}.{key}" if name else str(key))
+            yield from _changed_settings(
+                old.get(key), new.get(key), f"{name}.{key}" if name else str(key)
+            )
     elif old != new:
         yield f"{name}: {_shown(old)} → {_shown(new)}"
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from answerkey.comparison.changed import Changed, what_changed
 from answerkey.comparison.pair import Noise, Pairs, Side, estimate_noise, pair, read_side
-from answerkey.comparison.significance import Difference, McNemar, difference, effect_size, holm, mcnemar
+from answerkey.comparison.significance import (
+    Difference,
+    McNemar,
+    difference,
+    effect_size,
+    holm,
+    mcnemar,
+)
 from answerkey.comparison.verdict import decide
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
@@ -89,11 +96,18 @@ class Comparison:
 
     def to_dicts(self) -> list[Json]:
         """One row per metric, the overall score first."""
-        return [{"metric": name, **_difference_json(d)} for name, d in self.differences("overall").items()]
+        return [
+            {"metric": name, **_difference_json(d)}
+            for name, d in self.differences("overall").items()
+        ]
 
     def differences(self, overall: str) -> dict[str, Difference]:
         """The overall score under that name, the quality where a profile gives one, and the metrics."""
-        return {overall: self.overall} | ({"quality": self.quality} if self.quality.n else {}) | self.metrics
+        return (
+            {overall: self.overall}
+            | ({"quality": self.quality} if self.quality.n else {})
+            | self.metrics
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """`to_dicts` as a DataFrame."""
@@ -102,7 +116,10 @@ class Comparison:
     def __repr__(self) -> str:
         """The verdict, the metrics and the cases that changed most."""
         known = {name: d for name, d in self.metrics.items() if d.diff is not None}
-        means = [f"{name} {d.mean_a:.3f} → {d.mean_b:.3f} ({_signed(d.diff)})" for name, d in known.items()]
+        means = [
+            f"{name} {d.mean_a:.3f} → {d.mean_b:.3f} ({_signed(d.diff)})"
+            for name, d in known.items()
+        ]
         worst = ", ".join(flip.id for flip in self.newly_failing[:3])
         failing = f"{len(self.newly_failing)} newly fail{f' ({worst})' if worst else ''}"
         lines = [", ".join(means), f"{failing}, {len(self.newly_passing)} newly pass"]
@@ -115,7 +132,10 @@ class Comparison:
             won = f"{d.wins}/{d.losses}/{d.ties}"
             rows.append((name, d.mean_a, d.mean_b, _signed(d.diff), ends, d.p_holm, won))
         header = ("", "A", "B", "B − A", "95% CI", "p (Holm)", "won/lost/tied")
-        moves = [(m.id, m.question[:80], m.score_a, m.score_b) for m in (*self.degraded[:5], *self.improved[:5])]
+        moves = [
+            (m.id, m.question[:80], m.score_a, m.score_b)
+            for m in (*self.degraded[:5], *self.improved[:5])
+        ]
         cases = html_table(moves, ("case", "question", "A", "B")) if moves else ""
         return f"<div><b>{html_text(self.sentence)}</b>{html_table(rows, header)}{cases}</div>"
 
@@ -139,12 +159,16 @@ def load_side(path: str | Path) -> Side:
     return side_of(str(path), read_manifest(folder), read_outcomes(folder), profile_of(folder))
 
 
-def side_of(name: str, manifest: Manifest, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
+def side_of(
+    name: str, manifest: Manifest, outcomes: Iterable[Outcome], profile: Profile | None
+) -> Side:
     """The numbers and hashes of a run, from its manifest and outcomes."""
     settings = manifest.settings
     side = read_side(name, manifest.fingerprint, outcomes, settings.statistics.cluster)
     if not len(side):
-        raise InputError(f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`")
+        raise InputError(
+            f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`"
+        )
     why, count = manifest.partial, manifest.count or 0
     if why and not why.startswith(DAMAGED):
         got = f"{len(side)} of {count} cases: {'not finished' if why == 'in progress' else why}"
@@ -164,7 +188,8 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     changed = what_changed(pairs)
     overall = difference(*pairs.both(a.score, b.score))
     metrics = {
-        name: difference(*pairs.both(a.metrics[name], b.metrics[name]), direction(name)) for name in pairs.metrics()
+        name: difference(*pairs.both(a.metrics[name], b.metrics[name]), direction(name))
+        for name in pairs.metrics()
     }
     tested = {name: d.p for name, d in metrics.items() if d.p is not None}
     for name, p in zip(tested, holm(list(tested.values())), strict=True):
@@ -208,14 +233,24 @@ def direction(name: str) -> Better:
         return "higher"
 
 
-def _changes(pairs: Pairs, noise: Noise | None) -> tuple[list[CaseChange], list[CaseChange], list[CaseChange]]:
+def _changes(
+    pairs: Pairs, noise: Noise | None
+) -> tuple[list[CaseChange], list[CaseChange], list[CaseChange]]:
     """The cases that newly fail, those that newly pass, and those whose score moved. An error counts as failing."""
     a, b, flaky = pairs.a, pairs.b, pairs.a.flaky | pairs.b.flaky
     failing, passing, moves = list[CaseChange](), list[CaseChange](), list[CaseChange]()
     for row, (i, j) in enumerate(pairs.rows()):
         before, after = a.score[i], b.score[j]
         score_a, score_b = (None if math.isnan(score) else score for score in (before, after))
-        case = CaseChange(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], score_a, score_b, a.ids[i] in flaky)
+        case = CaseChange(
+            a.ids[i],
+            a.questions[i],
+            a.statuses[i],
+            b.statuses[j],
+            score_a,
+            score_b,
+            a.ids[i] in flaky,
+        )
         if a.passed[i] == 1 and (b.passed[j] == 0 or b.statuses[j] == Status.ERROR):
             failing.append(case)
         elif a.passed[i] != 1 and b.passed[j] == 1:
@@ -229,9 +264,18 @@ def _changes(pairs: Pairs, noise: Noise | None) -> tuple[list[CaseChange], list[
 def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object]:
     """The comparison as strict JSON; at most `cases` improved and degraded cases are listed, all are counted."""
     c, m = comparison, comparison.mcnemar
-    counts = {"both_pass": m.both, "only_a_passes": m.only_a, "only_b_passes": m.only_b, "both_fail": m.neither}
+    counts = {
+        "both_pass": m.both,
+        "only_a_passes": m.only_a,
+        "only_b_passes": m.only_b,
+        "both_fail": m.neither,
+    }
     n = sum(counts.values())
-    rates = {"pass_rate_a": (m.both + m.only_a) / n, "pass_rate_b": (m.both + m.only_b) / n} if n else {}
+    rates = (
+        {"pass_rate_a": (m.both + m.only_a) / n, "pass_rate_b": (m.both + m.only_b) / n}
+        if n
+        else {}
+    )
     return {
         "verdict": c.verdict,
         "sentence": c.sentence,
@@ -243,11 +287,21 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object
         "identical_answers": c.changed.identical,
         "near_identical_answers": c.changed.near_identical,
         "changed_answers": c.changed.different,
-        "cases": {"added": c.changed.added, "removed": c.changed.removed, "edited": c.changed.edited},
+        "cases": {
+            "added": c.changed.added,
+            "removed": c.changed.removed,
+            "edited": c.changed.edited,
+        },
         "settings": c.changed.settings,
         "repeats": dict(zip("ab", c.repeats, strict=True)),
-        "newly_failing": {"count": len(c.newly_failing), "cases": [asdict(f) for f in c.newly_failing[:cases]]},
-        "newly_passing": {"count": len(c.newly_passing), "cases": [asdict(f) for f in c.newly_passing[:cases]]},
+        "newly_failing": {
+            "count": len(c.newly_failing),
+            "cases": [asdict(f) for f in c.newly_failing[:cases]],
+        },
+        "newly_passing": {
+            "count": len(c.newly_passing),
+            "cases": [asdict(f) for f in c.newly_passing[:cases]],
+        },
         "errors": {"a": c.errors_a, "b": c.errors_b},
         "overall": _difference_json(c.overall),
         "quality": _difference_json(c.quality) if c.quality.n else None,
@@ -258,14 +312,18 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object
         "mcnemar_p": c.mcnemar.p,
         "mcnemar": {"n": n, **counts, **rates, "method": m.method},
         "smallest_detectable": c.overall.smallest_detectable,
-        "noise": c.noise and {
-            "runs": c.noise.runs, "sd_within_case": c.noise.sd, "floor": c.noise.floor, "flaky_cases": c.noise.flaky,
+        "noise": c.noise
+        and {
+            "runs": c.noise.runs,
+            "sd_within_case": c.noise.sd,
+            "floor": c.noise.floor,
+            "flaky_cases": c.noise.flaky,
         },
         "improved": _moves_json(c.improved, cases),
         "degraded": _moves_json(c.degraded, cases),
         "flaky": [m.id for m in c.moves if m.flaky][:cases],
         "lost": {"count": len(c.lost), "cases": c.lost[:cases]},
-    }  # fmt: skip
+    }
 
 
 def _difference_json(d: Difference) -> dict[str, object]:
@@ -278,4 +336,7 @@ def _difference_json(d: Difference) -> dict[str, object]:
 
 def _moves_json(moves: Sequence[CaseChange], most: int) -> dict[str, object]:
     cases = [{**asdict(move), "diff": move.diff} for move in moves[:most]]
-    return {"count": len(moves), "cases": [{key: case[key] for key in case if key != "flaky"} for case in cases]}
+    return {
+        "count": len(moves),
+        "cases": [{key: case[key] for key in case if key != "flaky"} for case in cases],
+    }

@@ -58,7 +58,9 @@ class Side:
         return len(self.ids)
 
 
-def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome], cluster: str = "") -> Side:
+def read_side(
+    name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome], cluster: str = ""
+) -> Side:
     """Stream the outcomes of a run into columns; `cluster` is the column of clusters, by default `cluster`."""
     side = Side(name, fingerprint, cluster=cluster)
     for row, outcome in enumerate(outcomes):
@@ -69,11 +71,20 @@ def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outc
         if is_flaky(attempt.verdict for attempt in outcome.attempts):
             side.flaky.add(case.id)
         relevant = sorted(case.relevant.items()) if case.relevant else ()
-        known = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
+        known = (
+            case.question,
+            case.expected,
+            case.expected_route,
+            case.acceptable_routes,
+            relevant,
+        )
         side.cases.append(_hash(repr((known, case.criteria, case.history))))
         replies = [attempt.response for attempt in outcome.attempts] or [response]
         texts = [reply.answer or "" for reply in replies]
-        given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
+        given = [
+            f"{reply.answer is None} {reply.error is None} {reply.answer or ''}"
+            for reply in replies
+        ]
         side.answers.append(_hash("\x1f".join(given)))
         wording = "\x1f".join(" ".join(words(text)) for text in texts)
         side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
@@ -135,7 +146,11 @@ class Pairs:
 
         left, right = np.asarray(a)[self.rows_a], np.asarray(b)[self.rows_b]
         present = ~(np.isnan(left) | np.isnan(right))
-        return left[present], right[present], None if self.clusters is None else self.clusters[present]
+        return (
+            left[present],
+            right[present],
+            None if self.clusters is None else self.clusters[present],
+        )
 
     def score_with_errors(self) -> Columns:
         """The overall scores; a case that has a score in A and an error in B scores 0 in B."""
@@ -146,7 +161,11 @@ class Pairs:
 
     def lost(self) -> list[str]:
         """Ids with a verdict in A and none in B."""
-        return [self.a.ids[i] for i, j in self.rows() if self.a.passed[i] >= 0 and not self.b.passed[j] >= 0]
+        return [
+            self.a.ids[i]
+            for i, j in self.rows()
+            if self.a.passed[i] >= 0 and not self.b.passed[j] >= 0
+        ]
 
 
 def pair(a: Side, b: Side) -> Pairs:
@@ -167,8 +186,12 @@ def pair(a: Side, b: Side) -> Pairs:
             rows.append((row, other))
     matched = np.array(rows, dtype=np.intp).reshape(-1, 2)
     names = [a.clusters[row] for row, _ in rows] if a.clusters else []
-    numbers = np.unique(np.array(names), return_inverse=True)[1] if len(set(names)) < len(names) else None
-    return Pairs(a, b, matched[:, 0], matched[:, 1], numbers, tuple(where), tuple(removed), tuple(edited))
+    numbers = (
+        np.unique(np.array(names), return_inverse=True)[1] if len(set(names)) < len(names) else None
+    )
+    return Pairs(
+        a, b, matched[:, 0], matched[:, 1], numbers, tuple(where), tuple(removed), tuple(edited)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +226,9 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
                     "score it with the same profile and judge first (`answerkey rescore`)"
                 )
         where = {case_id: row for row, case_id in enumerate(repeat.ids)}
-        rows = [where.get(a.ids[i], -1) for i, _ in pairs.rows()]  # a case that it lacks has the last value
+        rows = [
+            where.get(a.ids[i], -1) for i, _ in pairs.rows()
+        ]  # a case that it lacks has the last value
         columns.append(np.append(np.asarray(repeat.score), np.nan)[rows])
         passes.append(np.append(np.asarray(repeat.passed), np.nan)[rows])
     scores, passed = np.stack(columns), np.stack(passes)
@@ -215,5 +240,7 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
     low = np.where(np.isnan(scores), np.inf, scores).min(axis=0)
     high = np.where(np.isnan(scores), -np.inf, scores).max(axis=0)
     flips = (passed == 1).any(axis=0) & (passed == 0).any(axis=0)
-    flaky = tuple(a.ids[i] for (i, _), flips_here in zip(pairs.rows(), flips, strict=True) if flips_here)
+    flaky = tuple(
+        a.ids[i] for (i, _), flips_here in zip(pairs.rows(), flips, strict=True) if flips_here
+    )
     return Noise(len(columns), math.sqrt(variance), floor, low, high, flaky)

@@ -25,9 +25,20 @@ from answerkey.types import Outcome, Score
 Winner = Literal["A", "B", "tie", ""]
 NO_PREFERENCE = "no preference"
 _FIGURES = (
-    "verdict", "sentence", "judge", "flips", "flip_rate", "first_shown_rate", "longer_rate", "identical", "only_in_one",
-    "win_rate", "win_rate_ci95", "p", "warnings",
-)  # fmt: skip
+    "verdict",
+    "sentence",
+    "judge",
+    "flips",
+    "flip_rate",
+    "first_shown_rate",
+    "longer_rate",
+    "identical",
+    "only_in_one",
+    "win_rate",
+    "win_rate_ci95",
+    "p",
+    "warnings",
+)
 _SURE = 0.05
 _MANY_FLIPS = 0.3
 
@@ -89,13 +100,21 @@ class Preference:
     @property
     def first_shown_rate(self) -> float | None:
         """How often the answer shown first was chosen; 0.5 is fair. Two choices per case."""
-        asked = [case for case in self.decided if case.first_shown or case.winner != "tie" or case.flipped]
+        asked = [
+            case
+            for case in self.decided
+            if case.first_shown or case.winner != "tie" or case.flipped
+        ]
         return sum(case.first_shown for case in asked) / (2 * len(asked)) if asked else None
 
     @property
     def longer_rate(self) -> float | None:
         """How often the longer answer won, of the cases with a winner."""
-        won = [case for case in self.cases if case.winner in ("A", "B") and case.length_a != case.length_b]
+        won = [
+            case
+            for case in self.cases
+            if case.winner in ("A", "B") and case.length_a != case.length_b
+        ]
         longer = sum((case.length_b > case.length_a) == (case.winner == "B") for case in won)
         return longer / len(won) if won else None
 
@@ -147,7 +166,9 @@ class Preference:
                 "its preferences depend on the order, not on the answers"
             )
         if (self.longer_rate or 0) >= 0.8 and self.count("A") + self.count("B") >= 10:
-            found.append(f"the longer answer won {self.longer_rate:.0%} of the cases: the judge may prefer length")
+            found.append(
+                f"the longer answer won {self.longer_rate:.0%} of the cases: the judge may prefer length"
+            )
         errors = [case for case in self.cases if case.error]
         if errors:
             found.append(f"{counted(len(errors), 'case')} could not be judged: {errors[0].error}")
@@ -183,7 +204,9 @@ class KeptPreference:
     results: list[PreferredCase]
 
 
-def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge) -> Preference:
+def prefer_outcomes(
+    a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge
+) -> Preference:
     """Compare two runs, each given by its name and outcomes. Equal answers are ties without a call."""
     ours = {outcome.case.id: outcome for outcome in a[1]}
     theirs = {outcome.case.id: outcome for outcome in b[1]}
@@ -241,12 +264,16 @@ def _unasked(duel: Duel) -> PreferredCase | None:
 
 def _case(duel: Duel, winner: Winner = "", **found: Any) -> PreferredCase:
     length_a, length_b = len(duel.first.answer or ""), len(duel.second.answer or "")
-    return PreferredCase(duel.case.id, duel.case.question, winner, length_a=length_a, length_b=length_b, **found)
+    return PreferredCase(
+        duel.case.id, duel.case.question, winner, length_a=length_a, length_b=length_b, **found
+    )
 
 
 def _judged_case(duel: Duel, forward: Score, backward: Score) -> PreferredCase:
     if forward.value is None or backward.value is None:
-        return _case(duel, reason=forward.reason or backward.reason, error=forward.error or backward.error)
+        return _case(
+            duel, reason=forward.reason or backward.reason, error=forward.error or backward.error
+        )
     chosen = (_chosen(forward.value, "A", "B"), _chosen(backward.value, "B", "A"))
     flipped = set(chosen) == {"A", "B"}
     return _case(
@@ -267,14 +294,21 @@ def preference_text(preference: Preference, most: int = 20) -> str:
     p = preference
     lines = [p.sentence, f"judged by {p.judge}, each pair in both orders"]
     if p.flip_rate is not None:
-        lines.append(f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties")
+        lines.append(
+            f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties"
+        )
     if p.identical:
         lines.append(f"{counted(p.identical, 'case')} with the same answer in both runs")
     if p.only_in_one:
         lines.append(f"{counted(p.only_in_one, 'case')} in only one of the runs, left out")
     lines += [f"warning: {warning}" for warning in p.warnings]
-    listed = [case for case in p.cases if case.winner in ("A", "B")] + [case for case in p.cases if case.flipped]
-    lines += [f"  {'flip' if case.flipped else case.winner:<4}  {case.id}: {case.reason}" for case in listed[:most]]
+    listed = [case for case in p.cases if case.winner in ("A", "B")] + [
+        case for case in p.cases if case.flipped
+    ]
+    lines += [
+        f"  {'flip' if case.flipped else case.winner:<4}  {case.id}: {case.reason}"
+        for case in listed[:most]
+    ]
     if len(listed) > most:
         lines.append(f"  and {len(listed) - most} more (--cases N)")
     return "\n".join(lines)

@@ -97,7 +97,9 @@ def difference(
     up, down = int(np.sum(clear > 0)), int(np.sum(clear < 0))
     wins, losses = (down, up) if better == "lower" else (up, down)
     mean_a, mean_b, diff = float(a.mean()), float(b.mean()), float(d.mean())
-    found = Difference(n, better, mean_a, mean_b, diff, wins=wins, losses=losses, ties=n - up - down)
+    found = Difference(
+        n, better, mean_a, mean_b, diff, wins=wins, losses=losses, ties=n - up - down
+    )
     if n == 1:
         return replace(found, note="one case: no test and no interval")
     if clusters is not None and len(np.unique(clusters)) < n:
@@ -108,12 +110,18 @@ def difference(
     found = replace(found, interval=mean_interval(d), d_pooled=pooled)
     if up + down == 0 or sd <= _FLAT * float(np.abs(d).max()):
         p, moved = wilcoxon_p(clear), up + down > 0
-        note = "every case moved by the same amount: p is Wilcoxon's" if moved else f"equal in all {n} cases"
+        note = (
+            "every case moved by the same amount: p is Wilcoxon's"
+            if moved
+            else f"equal in all {n} cases"
+        )
         return replace(found, p=p, wilcoxon_p=p, smallest_detectable=0.0, note=note)
     return _tested(replace(found, d_z=diff / sd), sd / math.sqrt(n), wilcoxon_p(clear))
 
 
-def _clustered(d: NumberArray, clear: NumberArray, clusters: NumberArray, found: Difference) -> Difference:
+def _clustered(
+    d: NumberArray, clear: NumberArray, clusters: NumberArray, found: Difference
+) -> Difference:
     """The same figures where cases of one cluster depend on each other."""
     import numpy as np
 
@@ -128,8 +136,14 @@ def _clustered(d: NumberArray, clear: NumberArray, clusters: NumberArray, found:
     p_ranks = wilcoxon_p(moved / sizes)
     error = cluster_error(sizes, sums - diff * sizes)
     if not np.any(moved) or error <= _FLAT * float(np.abs(d).max()):
-        note = f"equal in all {found.n} cases" if not np.any(clear) else "the clusters do not differ: p is Wilcoxon's"
-        return replace(found, p=p_ranks, wilcoxon_p=p_ranks, smallest_detectable=0.0, error=0.0, note=note)
+        note = (
+            f"equal in all {found.n} cases"
+            if not np.any(clear)
+            else "the clusters do not differ: p is Wilcoxon's"
+        )
+        return replace(
+            found, p=p_ranks, wilcoxon_p=p_ranks, smallest_detectable=0.0, error=0.0, note=note
+        )
     return _tested(found, error, p_ranks)
 
 
@@ -137,7 +151,9 @@ def _tested(found: Difference, error: float, p_ranks: float) -> Difference:
     """With the t-test of the difference, whose standard error is given."""
     units, t = found.units, (found.diff or 0.0) / error
     least = smallest_detectable(units, error * math.sqrt(units))
-    return replace(found, t=t, p=t_test_p(t, units), wilcoxon_p=p_ranks, smallest_detectable=least, error=error)
+    return replace(
+        found, t=t, p=t_test_p(t, units), wilcoxon_p=p_ranks, smallest_detectable=least, error=error
+    )
 
 
 def cases_needed(found: Difference, margin: float) -> int | None:
@@ -190,7 +206,15 @@ def effect_size(d: float | None) -> str:
     if d is None:
         return "unknown"
     size = abs(d)
-    return "negligible" if size < 0.2 else "small" if size < 0.5 else "medium" if size < 0.8 else "large"
+    return (
+        "negligible"
+        if size < 0.2
+        else "small"
+        if size < 0.5
+        else "medium"
+        if size < 0.8
+        else "large"
+    )
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -203,7 +227,9 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def mcnemar(passed_a: NumberArray, passed_b: NumberArray, clusters: NumberArray | None = None) -> McNemar:
+def mcnemar(
+    passed_a: NumberArray, passed_b: NumberArray, clusters: NumberArray | None = None
+) -> McNemar:
     """From two arrays of 0 and 1 over the same cases. With clusters the test compares the changes per cluster."""
     a, b = passed_a.astype(bool), passed_b.astype(bool)
     both, only_a = int((a & b).sum()), int((a & ~b).sum())
@@ -217,11 +243,20 @@ def mcnemar(passed_a: NumberArray, passed_b: NumberArray, clusters: NumberArray 
         squares = float((net * net).sum())
         p, method = 1.0, "no cluster changed between pass and fail"
         if squares:
-            p, method = float(distributions.chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
+            p, method = (
+                float(distributions.chi2_tail(1, float(net.sum()) ** 2 / squares)),
+                "clustered",
+            )
     elif len(a) and discordant == 0:
         p, method = 1.0, "no case changed between pass and fail"
     elif len(a) and discordant < EXACT_BELOW:
-        p, method = min(1.0, 2 * float(distributions.binomial_cdf(min(only_a, only_b), discordant, 0.5))), "exact"
+        p, method = (
+            min(1.0, 2 * float(distributions.binomial_cdf(min(only_a, only_b), discordant, 0.5))),
+            "exact",
+        )
     elif len(a):
-        p, method = float(distributions.chi2_tail(1, (abs(only_a - only_b) - 1) ** 2 / discordant)), "chi2"
+        p, method = (
+            float(distributions.chi2_tail(1, (abs(only_a - only_b) - 1) ** 2 / discordant)),
+            "chi2",
+        )
     return McNemar(both, only_a, only_b, neither, p, method)

@@ -65,7 +65,9 @@ def _other_scoring(changed: Changed, overall: Difference) -> str:
             f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
             f"and so did the {parts}; score both runs with one profile and judge first: `answerkey rescore`"
         )
-    moved = f"; the change in score of {_change(overall)} comes from the {parts}" if overall.n else ""
+    moved = (
+        f"; the change in score of {_change(overall)} comes from the {parts}" if overall.n else ""
+    )
     return f"{_identical(changed)}; the {parts} did{moved}: not comparable as an improvement"
 
 
@@ -96,7 +98,9 @@ def beyond(overall: Difference, scale: float | None) -> bool:
 
 
 def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
-    corrected = {name: d for name, d in metrics.items() if d.p_holm is not None and d.p_holm < ALPHA}
+    corrected = {
+        name: d for name, d in metrics.items() if d.p_holm is not None and d.p_holm < ALPHA
+    }
     sure = {name: d for name, d in corrected.items() if d.better != "neither" and d.sure}
     up = [name for name, d in sure.items() if d.gain > 0]
     down = [name for name, d in sure.items() if d.gain < 0]
@@ -107,7 +111,10 @@ def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
         none = f"{NO_DIFFERENCE} in any of {len(metrics)} metrics (Holm-corrected)"
         return NO_DIFFERENCE, f"{none}; no profile gave a score"
     word, names = (BETTER, up) if up else (WORSE, down)
-    return word, f"B is {word} in {_listed(names)} (Holm-corrected p < {ALPHA}); no profile gave a score"
+    return (
+        word,
+        f"B is {word} in {_listed(names)} (Holm-corrected p < {ALPHA}); no profile gave a score",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +138,9 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
     changed = comparison.changed
     reasons = list(changed.unfinished)
     if changed.removed and not changed.partial_b:
-        reasons.append(f"{counted(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}")
+        reasons.append(
+            f"{counted(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}"
+        )
     if comparison.errors_b > gate.max_errors:
         allowed = f", {gate.max_errors} allowed" if gate.max_errors else ""
         lost = f"; with a verdict in A: {_some(comparison.lost)}" if comparison.lost else ""
@@ -139,17 +148,25 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
     newly = comparison.newly_failing
     if gate.max_new_failures is not None and len(newly) > gate.max_new_failures:
         found = counted(len(newly), "case newly fails", "cases newly fail")
-        reasons.append(f"{found}, {gate.max_new_failures} allowed: {_some([flip.id for flip in newly])}")
-    if comparison.verdict == NOT_COMPARABLE and (changed.scoring or changed.shared == 0 or not comparison.scored):
+        reasons.append(
+            f"{found}, {gate.max_new_failures} allowed: {_some([flip.id for flip in newly])}"
+        )
+    if comparison.verdict == NOT_COMPARABLE and (
+        changed.scoring or changed.shared == 0 or not comparison.scored
+    ):
         return [*reasons, comparison.sentence]
     if not changed.bot:
         return reasons
     decisive = {"score": comparison.overall}  # otherwise each metric
     if not comparison.overall.n:
-        decisive = {name: d for name, d in comparison.metrics.items() if d.better != "neither" and d.n}
+        decisive = {
+            name: d for name, d in comparison.metrics.items() if d.better != "neither" and d.n
+        }
     for name, d in decisive.items():
         top = comparison.scale or 1.0 if d is comparison.overall else _range_of(name)
-        reasons.append(_worse_than(d, DEFAULT_MARGIN * top if gate.margin is None else gate.margin, name))
+        reasons.append(
+            _worse_than(d, DEFAULT_MARGIN * top if gate.margin is None else gate.margin, name)
+        )
     return [reason for reason in reasons if reason]
 
 

@@ -56,7 +56,10 @@ class Setting:
             return read_table(self.type, value, f"[{self.name}]")
         try:
             read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
-            if any(isinstance(one, float) and abs(one) > LARGEST for one in (read if is_list(read) else (read,))):
+            if any(
+                isinstance(one, float) and abs(one) > LARGEST
+                for one in (read if is_list(read) else (read,))
+            ):
                 raise ValueError
             for check in self.checks:
                 read = check(read)
@@ -65,7 +68,9 @@ class Setting:
             choices = choices_of(self.type)
             wrong = [item for item in (value if is_list(value) else [value]) if item not in choices]
             hint = did_you_mean(wrong[0], choices) if wrong and isinstance(wrong[0], str) else ""
-            raise SettingsError(f"{where} {self.name} = {shown(value)}: expected {expected}{hint}") from None
+            raise SettingsError(
+                f"{where} {self.name} = {shown(value)}: expected {expected}{hint}"
+            ) from None
         return read
 
 
@@ -75,7 +80,11 @@ def about(help: str, **limits: Any) -> msgspec.Meta:
 
 
 def read_table(
-    kind: type[TableType], given: object, where: str, folder: Path | None = None, others: Iterable[str] = ()
+    kind: type[TableType],
+    given: object,
+    where: str,
+    folder: Path | None = None,
+    others: Iterable[str] = (),
 ) -> TableType:
     """The settings of a table, checked. Paths are relative to `folder`; keys named in `others` are left to the caller."""
     if not is_mapping(given):
@@ -83,7 +92,9 @@ def read_table(
     known = settings_of(kind)
     values = check_settings(kind, given, where, others)
     if folder is not None:
-        values = {n: folder / value if isinstance(value, Path) else value for n, value in values.items()}
+        values = {
+            n: folder / value if isinstance(value, Path) else value for n, value in values.items()
+        }
     for setting in known.values():
         if setting.default is msgspec.NODEFAULT and setting.name not in values:
             help = setting.help.rstrip(".")
@@ -91,7 +102,9 @@ def read_table(
     return kind(**{known[name].field: value for name, value in values.items()})
 
 
-def check_settings(kind: type[Table], given: Mapping[str, object], where: str, others: Iterable[str] = ()) -> TomlTable:
+def check_settings(
+    kind: type[Table], given: Mapping[str, object], where: str, others: Iterable[str] = ()
+) -> TomlTable:
     """The settings that are given, each in its type; raises for an unknown name or a wrong value."""
     known = settings_of(kind)
     names = [*known, *others]
@@ -106,19 +119,26 @@ def check_settings(kind: type[Table], given: Mapping[str, object], where: str, o
 def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
     """Every setting of a table, by name, in the order of its declaration."""
     hints = get_type_hints(kind, include_extras=True)
-    return {field.encode_name: _setting(field, hints[field.name]) for field in msgspec.structs.fields(kind)}
+    return {
+        field.encode_name: _setting(field, hints[field.name])
+        for field in msgspec.structs.fields(kind)
+    }
 
 
 def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
     """From `Annotated[float, about("…", ge=0)] | None`: limits belong to the value, not to `None`."""
-    annotated = next((option for option in _options(declared) if get_origin(option) is Annotated), declared)
+    annotated = next(
+        (option for option in _options(declared) if get_origin(option) is Annotated), declared
+    )
     base, *notes = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
     metas = [note for note in notes if isinstance(note, msgspec.Meta)]
     help = next((meta.description for meta in metas if meta.description), "")
     checks = tuple(note for note in notes if callable(note))
     made = field.default_factory is not msgspec.NODEFAULT or isinstance(field.default, Table)
     default = None if made else field.default
-    return Setting(field.encode_name, field.name, base, declared, default, help, _expected(base, metas), checks)
+    return Setting(
+        field.encode_name, field.name, base, declared, default, help, _expected(base, metas), checks
+    )
 
 
 def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
@@ -126,7 +146,9 @@ def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
     if choices := list(choices_of(kind)):
         return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
     options = [option for option in _options(kind) if option is not type(None)]
-    return " or ".join(dict.fromkeys(_called(option, 0) for option in options)) + "".join(_limits(metas))
+    return " or ".join(dict.fromkeys(_called(option, 0) for option in options)) + "".join(
+        _limits(metas)
+    )
 
 
 def _called(kind: object, number: int) -> str:
@@ -151,10 +173,15 @@ def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
 
 _LISTS = ("a list", "lists")
 _NAMES: Mapping[Any, tuple[str, str]] = {
-    str: ("text", "strings"), int: ("a whole number", "whole numbers"), float: ("a number", "numbers"),
-    bool: ("true or false", "true or false"), Path: ("a path", "paths"), tuple: _LISTS, list: _LISTS,
+    str: ("text", "strings"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    bool: ("true or false", "true or false"),
+    Path: ("a path", "paths"),
+    tuple: _LISTS,
+    list: _LISTS,
     dict: ("a table", "tables"),
-}  # fmt: skip
+}
 
 
 def _options(kind: object) -> tuple[object, ...]:
@@ -214,7 +241,9 @@ def web_address(value: str) -> str:
 def without_password(value: str) -> str:
     """A check: the address of a database, whose password must not stand in a file."""
     if urlsplit(one_line(value)).password or "password=" in value.replace(" ", "").lower():
-        raise SettingsError("an address holds a password; set the variable PGPASSWORD or use ~/.pgpass instead")
+        raise SettingsError(
+            "an address holds a password; set the variable PGPASSWORD or use ~/.pgpass instead"
+        )
     return value.strip()
 
 
@@ -222,7 +251,9 @@ def variable_name(value: str) -> str:
     """A check: the name of an environment variable. What is no name may be a key, so the value is not repeated."""
     looks_like_key = re.match(r"(sk|gsk|pk|hf|xai)[-_][A-Za-z0-9]{12,}", value)
     if value and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or looks_like_key):
-        raise SettingsError("api_key_env: expected the name of an environment variable, as MY_KEY, not the key itself")
+        raise SettingsError(
+            "api_key_env: expected the name of an environment variable, as MY_KEY, not the key itself"
+        )
     return value
 
 

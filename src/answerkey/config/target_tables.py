@@ -26,13 +26,23 @@ class LiveTable(Table, frozen=True):
 
     kind: Annotated[
         str,
-        about("`recorded`, `python`, `http`, `command`, `rag`, `faq`, `full-context` or `routed-kpi`; often implied."),
+        about(
+            "`recorded`, `python`, `http`, `command`, `rag`, `faq`, `full-context` or `routed-kpi`; often implied."
+        ),
     ] = ""
-    timeout: Annotated[float, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] | None = None
-    concurrency: Annotated[int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)] = 0
+    timeout: (
+        Annotated[float, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] | None
+    ) = None
+    concurrency: Annotated[
+        int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)
+    ] = 0
     retries: Annotated[int, about("Times to ask again after a network error.", ge=0)] = 0
-    retry_wait: Annotated[float, about("Seconds before the first retry, doubled each time.", gt=0)] = 1.0
-    warmup: Annotated[int, about("Questions asked and discarded before the first that counts.", ge=0)] = 0
+    retry_wait: Annotated[
+        float, about("Seconds before the first retry, doubled each time.", gt=0)
+    ] = 1.0
+    warmup: Annotated[
+        int, about("Questions asked and discarded before the first that counts.", ge=0)
+    ] = 0
     warmup_question: Annotated[str, about("The question asked for the warm-up.")] = "Hello"
 
 
@@ -40,21 +50,30 @@ class RecordedTable(Table, frozen=True):
     """kind = "recorded": answers that were given before."""
 
     kind: Annotated[str, about("`recorded`.")] = "recorded"
-    answers: Annotated[str, about("A second file with `id` and `answer`. Default: the answers in the cases.")] = ""
+    answers: Annotated[
+        str, about("A second file with `id` and `answer`. Default: the answers in the cases.")
+    ] = ""
 
 
 class PythonTable(LiveTable, frozen=True):
     """kind = "python": a function of yours."""
 
-    call: Annotated[str, about("`module:function` beside the suite or installed, of question and `history`.")] = ""
-    make: Annotated[str, about("`module:function` of table and folder that makes an object with `ask`, `close`.")] = ""
+    call: Annotated[
+        str, about("`module:function` beside the suite or installed, of question and `history`.")
+    ] = ""
+    make: Annotated[
+        str,
+        about("`module:function` of table and folder that makes an object with `ask`, `close`."),
+    ] = ""
 
 
 class ReplyTable(LiveTable, frozen=True):
     """Where things are in the reply of an `http` or `command` target, as JSON paths."""
 
     answer: Annotated[str, about("The answer, such as `$.answer`.")] = ""
-    passages: Annotated[str, about("The passages: `$.sources[*].text`, or objects with text, id, score and page.")] = ""
+    passages: Annotated[
+        str, about("The passages: `$.sources[*].text`, or objects with text, id, score and page.")
+    ] = ""
     route: Annotated[str, about("The route that the bot took.")] = ""
     sources: Annotated[str, about("The sources that it names.")] = ""
     retrieved: Annotated[str, about("The ranking of page or document ids.")] = ""
@@ -67,16 +86,24 @@ class ReplyTable(LiveTable, frozen=True):
 class EndpointTable(ReplyTable, frozen=True):
     """What every kind of HTTP endpoint takes."""
 
-    headers: Annotated[dict[str, str], about("`${NAME}` is read from the environment, and kept out of files.")] = EMPTY
-    api_key_env: Annotated[Variable, about("Name of the environment variable with the key, a bearer token.")] = ""
+    headers: Annotated[
+        dict[str, str], about("`${NAME}` is read from the environment, and kept out of files.")
+    ] = EMPTY
+    api_key_env: Annotated[
+        Variable, about("Name of the environment variable with the key, a bearer token.")
+    ] = ""
 
 
 class HttpTable(EndpointTable, frozen=True):
     """kind = "http" with `url`: any JSON endpoint."""
 
     url: Annotated[str, about("The address; it may contain `{question}`.")] = ""
-    method: Annotated[str, about("Default: POST, or GET where the question is in the address."), http_method] = ""
-    body: Annotated[Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")] = None
+    method: Annotated[
+        str, about("Default: POST, or GET where the question is in the address."), http_method
+    ] = ""
+    body: Annotated[
+        Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")
+    ] = None
     params: Annotated[TomlTable, about("Query parameters, filled in the same way.")] = EMPTY
 
 
@@ -87,7 +114,9 @@ class OpenAiTable(EndpointTable, frozen=True):
     chat: Annotated[str, about("Another name for `openai`.")] = ""
     model: Annotated[str, about("The model. Default: the first that the endpoint lists.")] = ""
     system: Annotated[str, about("The system message.")] = ""
-    body: Annotated[TomlTable, about("More fields of the request: `{temperature = 0, max_tokens = 300}`.")] = EMPTY
+    body: Annotated[
+        TomlTable, about("More fields of the request: `{temperature = 0, max_tokens = 300}`.")
+    ] = EMPTY
 
 
 class GradioTable(EndpointTable, frozen=True):
@@ -101,7 +130,10 @@ class GradioTable(EndpointTable, frozen=True):
 class CommandTable(ReplyTable, frozen=True):
     """kind = "command": a program that reads and writes JSON lines."""
 
-    run: Annotated[str | list[str], about("The program; reads a JSON line per question, writes one per answer.")] = ""
+    run: Annotated[
+        str | list[str],
+        about("The program; reads a JSON line per question, writes one per answer."),
+    ] = ""
     processes: Annotated[int, about("Copies of the program that run at the same time.", ge=1)] = 1
 
 
@@ -116,30 +148,49 @@ class RagTable(RetrievalTable, frozen=True):
     """kind = "rag": answers from documents; takes every setting of `[retrieval]` as well."""
 
     k: Annotated[int, about("Passages per answer.", ge=1)] = 5
-    minimum: Annotated[float, about("Without a model: the least cosine of a sentence that is an answer.")] = 0.35
+    minimum: Annotated[
+        float, about("Without a model: the least cosine of a sentence that is an answer.")
+    ] = 0.35
     llm: Annotated[
         Model | None,
-        about("A language model that writes the answer, a preset or a table like `[judge]`. Default: none."),
+        about(
+            "A language model that writes the answer, a preset or a table like `[judge]`. Default: none."
+        ),
     ] = None
-    embedding: Annotated[Model, about("The embedding model: a name or a table like `[embedding]`.")] = DEFAULT_MODEL
+    embedding: Annotated[
+        Model, about("The embedding model: a name or a table like `[embedding]`.")
+    ] = DEFAULT_MODEL
 
 
 class FullContextTable(Table, frozen=True):
     """kind = "full-context": all documents in one prompt."""
 
-    knowledge: Annotated[Path, about("A file or a folder of text that goes into the prompt as a whole.")]
+    knowledge: Annotated[
+        Path, about("A file or a folder of text that goes into the prompt as a whole.")
+    ]
     llm: Annotated[Model, about("The language model: a preset or a table like `[judge]`.")]
-    template: Annotated[Path | None, about("A file with `{knowledge}` and `{question}`, for your own prompt.")] = None
+    template: Annotated[
+        Path | None, about("A file with `{knowledge}` and `{question}`, for your own prompt.")
+    ] = None
 
 
 class RoutedKpiTable(Table, frozen=True):
     """kind = "routed-kpi": figures from tables, other questions from documents."""
 
     tables: Annotated[Path, about("A folder of CSV or Parquet tables.")]
-    kpis: Annotated[Path, about("The catalogue: the figures, their SQL measures, and the words that people ask with.")]
-    documents: Annotated[str | None, about("A folder of documents for all other questions, as for `rag`.")] = None
+    kpis: Annotated[
+        Path,
+        about(
+            "The catalogue: the figures, their SQL measures, and the words that people ask with."
+        ),
+    ]
+    documents: Annotated[
+        str | None, about("A folder of documents for all other questions, as for `rag`.")
+    ] = None
     documents_route: Annotated[str, about("The name of their route.")] = "rag_docs"
-    skills: Annotated[tuple[Skill, ...] | Skill, about("`periods`, `spelling`, `clarify`, `executive`.")] = SKILLS
+    skills: Annotated[
+        tuple[Skill, ...] | Skill, about("`periods`, `spelling`, `clarify`, `executive`.")
+    ] = SKILLS
     k: Annotated[int, about("As for `rag`.", ge=1)] = 5
     alpha: Annotated[float, about("As for `rag`.", ge=0, le=1)] = 0.5
     minimum: Annotated[float, about("As for `rag`.")] = 0.35

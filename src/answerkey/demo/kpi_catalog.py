@@ -44,11 +44,17 @@ class Kpi(Table, frozen=True):
     title: Annotated[str, about("What reports call it."), one_line]
     route: Annotated[str, about("The route of questions about it."), one_line]
     measure: Annotated[str, about("The SQL of the figure.", min_length=1)]
-    words: Annotated[tuple[str, ...], about("The words that people ask with.", min_length=1), lowered]
+    words: Annotated[
+        tuple[str, ...], about("The words that people ask with.", min_length=1), lowered
+    ]
     source: Annotated[str, about("The table or view."), sql_name] = msgspec.field(name="from")
     unit: Annotated[str, about("Its unit.")] = ""
-    dimensions: Annotated[tuple[str, ...], about("The columns that a question may filter by."), sql_names] = ()
-    adds_up: Annotated[bool, about("Whether the figures of parts add up to that of the whole.")] = True
+    dimensions: Annotated[
+        tuple[str, ...], about("The columns that a question may filter by."), sql_names
+    ] = ()
+    adds_up: Annotated[bool, about("Whether the figures of parts add up to that of the whole.")] = (
+        True
+    )
     lower_is_better: Annotated[bool, about("Whether a low figure is good.")] = False
 
 
@@ -71,17 +77,25 @@ def read_catalog(path: Path) -> Catalog:
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path.name}: not valid TOML: {error}") from None
     entries = enumerate(given.get("kpi", []), 1)
-    kpis = tuple(read_table(Kpi, each, f"{path.name}, [[kpi]] {each.get('name', n)}") for n, each in entries)
+    kpis = tuple(
+        read_table(Kpi, each, f"{path.name}, [[kpi]] {each.get('name', n)}") for n, each in entries
+    )
     if not kpis:
-        raise SettingsError(f"{path.name}: no [[kpi]]; each needs name, title, route, from, measure and words")
+        raise SettingsError(
+            f"{path.name}: no [[kpi]]; each needs name, title, route, from, measure and words"
+        )
     words = dict(given.get("words", {}))
     months = tuple(tuple(names) for names in words.pop("months", []))
     if months and len(months) != 12:
         raise SettingsError(f"{path.name}: [words] months has {len(months)} entries, expected 12")
     for name in given.get("views", {}):
         if not _NAME.fullmatch(name):
-            raise SettingsError(f'{path.name}: "{name}" is no name of a view; use letters, digits and _')
-    return Catalog(kpis, given.get("views", {}), {key: lowered(value) for key, value in words.items()}, months)
+            raise SettingsError(
+                f'{path.name}: "{name}" is no name of a view; use letters, digits and _'
+            )
+    return Catalog(
+        kpis, given.get("views", {}), {key: lowered(value) for key, value in words.items()}, months
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +125,9 @@ class Reader:
         text = " ".join(words(question))
         text = self._spelled(text) if self.spelling else text
         scores = {kpi.name: self._score(kpi, text) for kpi in self.catalog.kpis}
-        best = max(self.catalog.kpis, key=lambda kpi: scores[kpi.name])  # of equals the first in the catalogue
+        best = max(
+            self.catalog.kpis, key=lambda kpi: scores[kpi.name]
+        )  # of equals the first in the catalogue
         documents = 1.5 * self.catalog.count("documents", text)
         top = scores[best.name]
         if top > documents and top >= 1:
@@ -123,8 +139,14 @@ class Reader:
     def _request(self, kpi: Kpi, text: str, confidence: float) -> Request:
         filters = self._filters(kpi, text)
         count, lowest = self.catalog.count, self.catalog.count("lowest", text) > 0
-        ranks = lowest or count("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
-        asked = [dim for dim in kpi.dimensions if dim not in filters and count(dim, text)] if ranks else []
+        ranks = (
+            lowest or count("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
+        )
+        asked = (
+            [dim for dim in kpi.dimensions if dim not in filters and count(dim, text)]
+            if ranks
+            else []
+        )
         several = [dim for dim, values in filters.items() if len(values) > 1]
         group = next(iter(several + asked), None)
         return Request(kpi.route, confidence, text, kpi, filters, group, lowest)
@@ -143,7 +165,10 @@ class Reader:
     def _filters(self, kpi: Kpi, text: str) -> dict[str, tuple[str, ...]]:
         """The members that the text names, by dimension."""
         dimensions = self.members[kpi.name].items()
-        found = {name: _longest([v for v in values if _has(text, v.lower())]) for name, values in dimensions}
+        found = {
+            name: _longest([v for v in values if _has(text, v.lower())])
+            for name, values in dimensions
+        }
         return {name: tuple(values) for name, values in found.items() if values}
 
     def _spelled(self, text: str) -> str:
@@ -151,7 +176,9 @@ class Reader:
         texts: list[str] = [word for kpi in self.catalog.kpis for word in kpi.words]
         texts += [word for group in self.catalog.words.values() for word in group]
         texts += [name for names in self.catalog.months for name in names]
-        texts += [value for dims in self.members.values() for values in dims.values() for value in values]
+        texts += [
+            value for dims in self.members.values() for values in dims.values() for value in values
+        ]
         known = sorted({word for text in texts for word in words(text)})
         spelled = text.split()
         for n, word in enumerate(spelled):
@@ -163,7 +190,11 @@ class Reader:
 
 def _longest(phrases: list[str]) -> list[str]:
     """Without those that are part of a longer one: "units sold" is one hit, and not "units" as well."""
-    return [one for one in phrases if not any(one != other and one.lower() in other.lower() for other in phrases)]
+    return [
+        one
+        for one in phrases
+        if not any(one != other and one.lower() in other.lower() for other in phrases)
+    ]
 
 
 def _has(text: str, phrase: str) -> bool:

@@ -24,7 +24,12 @@ from answerkey.errors import InputError, SettingsError
 
 Filters = Mapping[str, tuple[str, ...]]
 # What the catalogue's SQL may do: read. Nothing can attach a file or change a table, whatever a measure says.
-_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_ALLOWED = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +70,23 @@ class KpiDatabase:
     def value(self, kpi: Kpi, period: Period, filters: Filters) -> float | None:
         """The figure; None where no row is left."""
         where, values = _where(period, filters)
-        row = self._rows(f'SELECT {kpi.measure}, count(*) FROM "{kpi.source}" WHERE {where}', values)[0]
+        row = self._rows(
+            f'SELECT {kpi.measure}, count(*) FROM "{kpi.source}" WHERE {where}', values
+        )[0]
         return None if row[1] == 0 or row[0] is None else float(row[0])
 
-    def by(self, kpi: Kpi, dimension: str, period: Period, filters: Filters) -> list[tuple[str, float]]:
+    def by(
+        self, kpi: Kpi, dimension: str, period: Period, filters: Filters
+    ) -> list[tuple[str, float]]:
         """The figure for each value of a dimension, highest first."""
         where, values = _where(period, filters)
         sql = f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where}'
         sql = f"{sql} GROUP BY 1 ORDER BY v DESC, 1"
-        return [(str(name), float(value)) for name, value in self._rows(sql, values) if value is not None]
+        return [
+            (str(name), float(value))
+            for name, value in self._rows(sql, values)
+            if value is not None
+        ]
 
     def members(self, kpi: Kpi, dimension: str) -> list[str]:
         """Every value of a dimension: what a question may name."""
@@ -85,7 +98,9 @@ class KpiDatabase:
 
     def _load(self, path: Path) -> None:
         if not path.stem.isidentifier():
-            raise InputError(f"{path.name}: the name of a table may have only letters, digits and _")
+            raise InputError(
+                f"{path.name}: the name of a table may have only letters, digits and _"
+            )
         names, rows = _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
         columns = ", ".join(f'"{name}"' for name in names)
         try:
@@ -108,9 +123,15 @@ class KpiDatabase:
 
 def _where(period: Period, filters: Filters) -> tuple[str, list[object]]:
     """Column names come from the catalogue; everything from the question is a parameter."""
-    columns = "".join(f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items())
+    columns = "".join(
+        f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items()
+    )
     given = [value for values in filters.values() for value in values]
-    return f"month BETWEEN ? AND ?{columns}", [period.first.isoformat(), period.last.isoformat(), *given]
+    return f"month BETWEEN ? AND ?{columns}", [
+        period.first.isoformat(),
+        period.last.isoformat(),
+        *given,
+    ]
 
 
 def _read_csv(path: Path) -> tuple[list[str], list[list[object]]]:
@@ -118,7 +139,9 @@ def _read_csv(path: Path) -> tuple[list[str], list[list[object]]]:
     with path.open(encoding=encoding_of(path), newline="") as file:
         names, *rows = csv.reader(file) or [[]]
     if any(len(row) != len(names) for row in rows):
-        raise InputError(f"{path.name}: not readable as a table: a row has more or fewer cells than the header")
+        raise InputError(
+            f"{path.name}: not readable as a table: a row has more or fewer cells than the header"
+        )
     columns = [_typed([row[n] for row in rows]) for n in range(len(names))]
     return names, [list(row) for row in zip(*columns, strict=True)]
 
@@ -138,9 +161,14 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
     try:
         table = pyarrow.parquet.read_table(path)
     except failures as error:
-        raise InputError(f"{path.name}: not readable as a table: {str(error).splitlines()[0]}") from error
+        raise InputError(
+            f"{path.name}: not readable as a table: {str(error).splitlines()[0]}"
+        ) from error
     kept = (str, int, float, type(None))  # dates as text, which sorts by time
-    columns = [[one if isinstance(one, kept) else str(one) for one in column.to_pylist()] for column in table.columns]
+    columns = [
+        [one if isinstance(one, kept) else str(one) for one in column.to_pylist()]
+        for column in table.columns
+    ]
     return list(table.column_names), list(zip(*columns, strict=True))
 
 
@@ -176,7 +204,11 @@ def shifted(period: Period, months: int) -> Period:
         return month_of(first)
     if period.months == 12 and first.month == 1:
         return Period(first, last, str(first.year))
-    return Period(first, last, f"{month_name[first.month]} {first.year} to {month_name[last.month]} {last.year}")
+    return Period(
+        first,
+        last,
+        f"{month_name[first.month]} {first.year} to {month_name[last.month]} {last.year}",
+    )
 
 
 def find_period(question: str, catalog: Catalog, latest: date) -> Period | None:
@@ -205,7 +237,11 @@ def _month(question: str, catalog: Catalog) -> int | None:
     for number, names in enumerate(catalog.months, 1):
         for name in names:
             # Short names are words too ("may", "mar"): they need a year after them or "in" before them.
-            pattern = rf"\b{name}\b" if len(name) > 3 else rf"\b(?:in|for|of|during)\s+{name}\b|\b{name}\s+20\d\d\b"
+            pattern = (
+                rf"\b{name}\b"
+                if len(name) > 3
+                else rf"\b(?:in|for|of|during)\s+{name}\b|\b{name}\s+20\d\d\b"
+            )
             if re.search(pattern, question):
                 return number
     return None

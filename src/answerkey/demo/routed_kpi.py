@@ -16,7 +16,12 @@ from answerkey.types import Question, Response, Target
 
 class RoutedKpiBot:
     def __init__(
-        self, catalog: Catalog, database: KpiDatabase, documents: Target | None, reader: Reader, skills: frozenset[str]
+        self,
+        catalog: Catalog,
+        database: KpiDatabase,
+        documents: Target | None,
+        reader: Reader,
+        skills: frozenset[str],
     ) -> None:
         self._catalog, self._database, self._documents = catalog, database, documents
         self._reader, self._skills = reader, skills
@@ -36,7 +41,9 @@ class RoutedKpiBot:
         else:
             response = self._documents.ask(question) if self._documents else Response(OUT_OF_SCOPE)
             if response.answer == OUT_OF_SCOPE:
-                response = replace(response, answer=f"{OUT_OF_SCOPE}\n- Figures that I can report: {figures}.")
+                response = replace(
+                    response, answer=f"{OUT_OF_SCOPE}\n- Figures that I can report: {figures}."
+                )
         extra = {**response.extra, "confidence": request.confidence}
         return replace(response, route=request.route, extra=extra)
 
@@ -47,10 +54,20 @@ class RoutedKpiBot:
 
     def _figure(self, request: Request) -> Response:
         assert request.kpi is not None
-        named = find_period(request.text, self._catalog, self._database.latest) if "periods" in self._skills else None
-        report = KpiReport(request.kpi, request, named or month_of(self._database.latest), self._database)
+        named = (
+            find_period(request.text, self._catalog, self._database.latest)
+            if "periods" in self._skills
+            else None
+        )
+        report = KpiReport(
+            request.kpi, request, named or month_of(self._database.latest), self._database
+        )
         answer = report.executive() if "executive" in self._skills else report.figure()
-        extra = {"kpi": request.kpi.name, "filters": dict(request.filters), "period": report.period.label}
+        extra = {
+            "kpi": request.kpi.name,
+            "filters": dict(request.filters),
+            "period": report.period.label,
+        }
         return Response(answer, sources=(request.kpi.source,), extra=extra)
 
 
@@ -60,7 +77,10 @@ def make(settings: Mapping[str, object], folder: Path) -> RoutedKpiBot:
     skills = frozenset([read.skills] if isinstance(read.skills, str) else read.skills)
     catalog = read_catalog(existing(read.kpis, "kpis"))
     database = KpiDatabase(existing(read.tables, "tables"), catalog)
-    members = {kpi.name: {dim: tuple(database.members(kpi, dim)) for dim in kpi.dimensions} for kpi in catalog.kpis}
+    members = {
+        kpi.name: {dim: tuple(database.members(kpi, dim)) for dim in kpi.dimensions}
+        for kpi in catalog.kpis
+    }
     reader = Reader(catalog, members, read.documents_route, spelling="spelling" in skills)
     own = ("tables", "kpis", "skills", "documents_route")
     others = {key: value for key, value in settings.items() if key not in own}
@@ -134,10 +154,18 @@ class KpiReport:
                 points = self.kpi.unit == "%"
                 size = f"{abs(now - value):.1f} points" if points else f"{abs(now / value - 1):.1%}"
                 change = f"{'increased' if now > value else 'decreased'} by {size}"
-                word = "year-over-year" if earlier == year_before else "compared to the previous period"
+                word = (
+                    "year-over-year"
+                    if earlier == year_before
+                    else "compared to the previous period"
+                )
                 change = "no change" if size.startswith("0.0") else change
                 parts.append(f"{change} {word} ({earlier.label}: {self._shown(value)})")
-        return f"Trend: {'; '.join(parts)}." if parts else "Trend: no earlier period in the tables to compare with."
+        return (
+            f"Trend: {'; '.join(parts)}."
+            if parts
+            else "Trend: no earlier period in the tables to compare with."
+        )
 
     def insight(self) -> str:
         """Who drives the figure, and what that suggests."""
@@ -151,7 +179,9 @@ class KpiReport:
         (first, high), (last, low) = ranking[0], ranking[-1]
         if self.kpi.adds_up:
             share = 100 * high / sum(value for _, value in ranking)
-            finding = f"{first} is the main driver with {share:.0f}% of the total; {last} brings least"
+            finding = (
+                f"{first} is the main driver with {share:.0f}% of the total; {last} brings least"
+            )
         else:
             finding = f"{first} is highest with {self._shown(high)}, {last} lowest with {self._shown(low)}"
         focus = first if self.kpi.lower_is_better else last
@@ -182,4 +212,8 @@ class KpiReport:
             return f"RM {value:,.2f}"
         if self.kpi.unit == "%":
             return f"{value:.1f}%"
-        return f"{value:,.0f} {self.kpi.unit}" if value == round(value) else f"{value:,.1f} {self.kpi.unit}"
+        return (
+            f"{value:,.0f} {self.kpi.unit}"
+            if value == round(value)
+            else f"{value:,.1f} {self.kpi.unit}"
+        )

@@ -53,17 +53,23 @@ def unit_rows(given: object, count: int, dimension: int | None, source: str) -> 
     import numpy as np
 
     try:
-        with np.errstate(over="ignore"):  # what float32 can't hold becomes infinite, which is refused below
+        with np.errstate(
+            over="ignore"
+        ):  # what float32 can't hold becomes infinite, which is refused below
             rows = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
-        raise EndpointError(f"{source} returned something that is not a list of number lists of one length") from None
+        raise EndpointError(
+            f"{source} returned something that is not a list of number lists of one length"
+        ) from None
     if rows.ndim != 2 or len(rows) != count:
         raise EndpointError(f"{source} returned vectors of shape {rows.shape} for {count} texts")
     if dimension is not None and rows.shape[1] != dimension:
         found = f"{source} returned vectors of dimension {rows.shape[1]}"
         raise EndpointError(f"{found}, expected {dimension}: is it another model?")
     if not np.isfinite(rows).all():
-        raise EndpointError(f"{source} returned a vector with NaN or infinite numbers: its weights may be damaged")
+        raise EndpointError(
+            f"{source} returned a vector with NaN or infinite numbers: its weights may be damaged"
+        )
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if (lengths < 1e-12).any():
         raise EndpointError(f"{source} returned a zero vector: it has no direction to compare")
@@ -82,12 +88,16 @@ class RowCache(Generic[Key]):
     `name` has the model, `is_whole` says whether a row from the disk can be used. Safe with several threads.
     """
 
-    def __init__(self, name: str, store: DiskCache | None, is_whole: Callable[[Vectors], bool], most: int) -> None:
+    def __init__(
+        self, name: str, store: DiskCache | None, is_whole: Callable[[Vectors], bool], most: int
+    ) -> None:
         self._name, self.store, self._is_whole, self._most = name, store, is_whole, most
         self._memory: OrderedDict[Key, Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
-    def rows(self, keys: Sequence[Key], compute: Callable[[Sequence[Key]], Vectors], at_once: int) -> list[Vectors]:
+    def rows(
+        self, keys: Sequence[Key], compute: Callable[[Sequence[Key]], Vectors], at_once: int
+    ) -> list[Vectors]:
         """A row per key; those that are not known are computed, `at_once` at a time."""
         import numpy as np
 
@@ -96,7 +106,11 @@ class RowCache(Generic[Key]):
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         if missing and self.store:
             digests = {self._digest(key): key for key in missing}
-            stored = {digests[name]: row for name, row in self.store.get(list(digests)).items() if len(row) % 4 == 0}
+            stored = {
+                digests[name]: row
+                for name, row in self.store.get(list(digests)).items()
+                if len(row) % 4 == 0
+            }
             rows = {key: np.frombuffer(row, "<f4") for key, row in stored.items()}
             found |= {key: row for key, row in rows.items() if self._is_whole(row)}
             missing = [key for key in missing if key not in found]
@@ -104,7 +118,9 @@ class RowCache(Generic[Key]):
             part = missing[start : start + at_once]
             new = dict(zip(part, compute(part), strict=True))
             if self.store:
-                self.store.put({self._digest(key): row.astype("<f4").tobytes() for key, row in new.items()})
+                self.store.put(
+                    {self._digest(key): row.astype("<f4").tobytes() for key, row in new.items()}
+                )
             found |= new
         with self._lock:
             for key, row in found.items():
@@ -154,10 +170,21 @@ _PUBLISHERS = {  # how the names of their models begin
     "mixedbread-ai": ("mxbai-",),
     "Snowflake": ("snowflake-arctic",),
     "sentence-transformers": (
-        "all-mpnet", "all-distilroberta", "all-roberta", "all-minilm-l12", "all-minilm-l6-v1", "multi-qa-", "paraphrase-",
-        "msmarco-", "distiluse-", "labse", "gtr-t5-", "sentence-t5-", "static-",
+        "all-mpnet",
+        "all-distilroberta",
+        "all-roberta",
+        "all-minilm-l12",
+        "all-minilm-l6-v1",
+        "multi-qa-",
+        "paraphrase-",
+        "msmarco-",
+        "distiluse-",
+        "labse",
+        "gtr-t5-",
+        "sentence-t5-",
+        "static-",
     ),
-}  # fmt: skip
+}
 
 
 def load_embedder(model: str = DEFAULT_MODEL, **options: object) -> CachedEmbedder:
@@ -166,7 +193,9 @@ def load_embedder(model: str = DEFAULT_MODEL, **options: object) -> CachedEmbedd
     `all-MiniLM-L6-v2` (packaged) and `all-MiniLM-L6-v2:int8`; with `base_url`, a model of an OpenAI-compatible
     endpoint; else a sentence-transformers model, by the name of its publisher and model (`org/model`) or its folder.
     """
-    return _load(read_table(EmbeddingTable, {"model": model, **options}, "[embedding]"), cache_folder())
+    return _load(
+        read_table(EmbeddingTable, {"model": model, **options}, "[embedding]"), cache_folder()
+    )
 
 
 @lru_cache(maxsize=8)
@@ -176,7 +205,9 @@ def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
         from answerkey.embed.http_embedder import HttpEmbedder
 
         if not settings.base_url:
-            raise SettingsError('[embedding] backend = "http" needs base_url, such as http://127.0.0.1:8080/v1')
+            raise SettingsError(
+                '[embedding] backend = "http" needs base_url, such as http://127.0.0.1:8080/v1'
+            )
         key = key_from_variable(settings.api_key_env)
         inner: Embedder = HttpEmbedder(settings.model, settings.base_url, key, settings.timeout)
     elif backend == "sentence-transformers":
@@ -211,7 +242,9 @@ def _full(name: str) -> str:
     """`BAAI/bge-small-en-v1.5` for `bge-small-en-v1.5`: the publisher of a well-known model, by how its name begins."""
     if "/" in name or Path(name).is_dir():
         return name
-    publisher = next((who for who, starts in _PUBLISHERS.items() if name.lower().startswith(starts)), "")
+    publisher = next(
+        (who for who, starts in _PUBLISHERS.items() if name.lower().startswith(starts)), ""
+    )
     return f"{publisher}/{name}" if publisher else name
 
 
@@ -227,7 +260,10 @@ class SentenceTransformerEmbedder:
         self.digest = digest.hexdigest()
         self.precision = str(next(model.parameters()).dtype).removeprefix("torch.")
         # The method was renamed; either name may be the one that is there.
-        measure = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        measure = (
+            getattr(model, "get_embedding_dimension", None)
+            or model.get_sentence_embedding_dimension
+        )
         self.dimension = int(measure())
         self._model = model
 
@@ -245,7 +281,9 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
         raise MissingPackage("sentence-transformers", "sentence-transformers") from None
     try:
         model = cast("Any", SentenceTransformer(name))
-    except Exception as error:  # a hub that is not reached, a folder with no model: each raises its own
+    except (
+        Exception
+    ) as error:  # a hub that is not reached, a folder with no model: each raises its own
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SettingsError(f'sentence-transformers cannot load "{name}": {why}') from error
     return SentenceTransformerEmbedder(name, model)

@@ -45,7 +45,11 @@ class HttpEmbedder:
         self.name = name
         self.url = base_url.rstrip("/").removesuffix("/embeddings") + "/embeddings"
         self.digest = hashlib.sha256(f"{self.url}\0{name}".encode()).hexdigest()
-        headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "answerkey"}
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "user-agent": "answerkey",
+        }
         if key:
             headers["authorization"] = f"Bearer {key}"
         self._client = HttpClient(self.url, headers, timeout=timeout, secrets=Secrets([key]))
@@ -74,10 +78,16 @@ class HttpEmbedder:
         try:
             items = msgspec.convert(self._ask(json.dumps(body).encode()), _Reply).data
         except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
-            raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
+            raise EndpointError(
+                f'{self._shown} answered without "data": [{{"embedding": …}}]'
+            ) from None
         if len(items) != len(texts):
-            raise EndpointError(f"{self._shown} returned {len(items)} vectors for {len(texts)} texts")
-        places = sorted((n if item.index is None else item.index, n) for n, item in enumerate(items))
+            raise EndpointError(
+                f"{self._shown} returned {len(items)} vectors for {len(texts)} texts"
+            )
+        places = sorted(
+            (n if item.index is None else item.index, n) for n, item in enumerate(items)
+        )
         rows = [items[n].embedding for _, n in places]
         with self._lock:
             vectors = unit_rows(rows, len(texts), self._dimension, self._shown)
@@ -114,7 +124,9 @@ class HttpEmbedder:
         try:
             return json.loads(reply.body)
         except (ValueError, RecursionError):
-            raise EndpointError(f"{self._shown} did not answer with JSON: {self._short(reply)}") from None
+            raise EndpointError(
+                f"{self._shown} did not answer with JSON: {self._short(reply)}"
+            ) from None
 
     @property
     def _shown(self) -> str:

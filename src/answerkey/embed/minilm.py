@@ -50,12 +50,18 @@ class WordPiece:
         self._vocabulary: dict[str, int] = msgspec.json.decode(path.read_bytes())["model"]["vocab"]
         self._longest = longest
         self._longest_piece = max(map(len, self._vocabulary))
-        self._first, self._last, self._unknown = (self._vocabulary[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._first, self._last, self._unknown = (
+            self._vocabulary[name] for name in ("[CLS]", "[SEP]", "[UNK]")
+        )
         classes: dict[str, list[tuple[int, int]]] = msgspec.json.decode(_CHARACTERS.read_bytes())
         self._marks, self._punctuation = (
-            {chr(n) for start, end in classes[name] for n in range(start, end + 1)} for name in ("marks", "punctuation")
+            {chr(n) for start, end in classes[name] for n in range(start, end + 1)}
+            for name in ("marks", "punctuation")
         )
-        self._dropped, self._chinese = classes["dropped"], classes["chinese"]  # the first has more than 100,000
+        self._dropped, self._chinese = (
+            classes["dropped"],
+            classes["chinese"],
+        )  # the first has more than 100,000
         self._characters: dict[str, str] = {}
         self._chunks: dict[str, list[int]] = {}
 
@@ -69,7 +75,9 @@ class WordPiece:
         limit = self._longest - 3
         made: list[Tokens] = []
         for pair in pairs:
-            one, other = (self._ids(text, sys.maxsize) for text in pair)  # whole: the longer one is cut
+            one, other = (
+                self._ids(text, sys.maxsize) for text in pair
+            )  # whole: the longer one is cut
             if len(one) + len(other) > limit:
                 first, second = _shares(len(one), len(other), limit)
                 one, other = one[:first], other[:second]
@@ -110,7 +118,8 @@ class WordPiece:
         if found is None:
             number = ord(character)
             own_word, dropped = (
-                any(start <= number <= end for start, end in ranges) for ranges in (self._chinese, self._dropped)
+                any(start <= number <= end for start, end in ranges)
+                for ranges in (self._chinese, self._dropped)
             )
             plain = "" if dropped else unicodedata.normalize("NFD", character)
             lower = "".join(one.lower() for one in plain if one not in self._marks)
@@ -162,7 +171,9 @@ class MiniLM:
 
     name = "all-MiniLM-L6-v2"
 
-    def __init__(self, int8: bool = False, threads: int | None = None, folder: Path = PACKAGED) -> None:
+    def __init__(
+        self, int8: bool = False, threads: int | None = None, folder: Path = PACKAGED
+    ) -> None:
         files = open_model(folder)
         if int8:
             graph, self.precision = int8_graph(files), "int8"
@@ -182,7 +193,9 @@ class MiniLM:
             part = [tokenizable(text) for text in texts[start : start + TEXTS_PER_ROUND]]
             encodings = self._tokenizer.encode(part)
             batches = list(batches_by_length(encodings))
-            with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:  # a batch per core
+            with ThreadPoolExecutor(
+                min(self._threads, len(batches)) or 1, "embed"
+            ) as pool:  # a batch per core
                 parts = ([encodings[n] for n in batch] for batch in batches)
                 for batch, rows in zip(batches, pool.map(self._run_batch, parts), strict=True):
                     vectors[[start + n for n in batch]] = rows
@@ -232,4 +245,6 @@ def open_session(graph: Path) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no common class for its errors
-        raise SettingsError(f"onnxruntime cannot load {graph}: {str(error).splitlines()[0]}") from error
+        raise SettingsError(
+            f"onnxruntime cannot load {graph}: {str(error).splitlines()[0]}"
+        ) from error

@@ -77,7 +77,10 @@ class ModelFiles:
         import numpy as np
 
         whole = np.memmap(self.checked("weights.bin"), dtype=np.uint8, mode="r")
-        return {part.name: whole[part.span].view(part.dtype).reshape(part.shape) for part in self.facts.weights}
+        return {
+            part.name: whole[part.span].view(part.dtype).reshape(part.shape)
+            for part in self.facts.weights
+        }
 
 
 def open_model(folder: Path = PACKAGED, card: str = "model.json") -> ModelFiles:
@@ -109,7 +112,9 @@ STEPS = 64
 
 def int8_graph(files: ModelFiles) -> Path:
     """The path of the 8-bit graph, its weights beside it; made again where they are missing or damaged."""
-    folder = cache_folder() / "models" / f"{files.facts.name}-int8-{files.digest(GRAPH, WEIGHTS)[:16]}"
+    folder = (
+        cache_folder() / "models" / f"{files.facts.name}-int8-{files.digest(GRAPH, WEIGHTS)[:16]}"
+    )
     if all(file_hash(folder / name) == files.facts.sha256[name] for name in (GRAPH, WEIGHTS)):
         return folder / GRAPH
     graph = files.checked(GRAPH)
@@ -121,7 +126,9 @@ def int8_graph(files: ModelFiles) -> Path:
             for name in (WEIGHTS, GRAPH):
                 os.replace(Path(aside) / name, folder / name)
     except OSError as error:
-        raise StorageError(f"cannot keep the int8 model in {folder}: {error}; set ANSWERKEY_CACHE") from error
+        raise StorageError(
+            f"cannot keep the int8 model in {folder}: {error}; set ANSWERKEY_CACHE"
+        ) from error
     return folder / GRAPH
 
 
@@ -132,7 +139,11 @@ def int8_weights(files: ModelFiles) -> bytes:
     blob = bytearray(parts[-1].span.stop)
     for part in parts:
         source, _, kind = part.name.rpartition(".")
-        values = quantise(tensors[source])[kind == "scale"] if kind in ("int8", "scale") else tensors[part.name]
+        values = (
+            quantise(tensors[source])[kind == "scale"]
+            if kind in ("int8", "scale")
+            else tensors[part.name]
+        )
         blob[part.span] = values.tobytes()
     return bytes(blob)
 

@@ -42,7 +42,9 @@ class Best:
         return not (self.default_test.sure and (self.default_test.diff or 0.0) > 0)
 
 
-def best_setting(sweep: Sweep, places: Sequence[Place] | None = None, queries: np.ndarray | None = None) -> Best:
+def best_setting(
+    sweep: Sweep, places: Sequence[Place] | None = None, queries: np.ndarray | None = None
+) -> Best:
     """The setting with the highest mean of the metric that chooses; of equals the one with the smallest K. `places` and
     `queries` (a mask) restrict what is compared; the default is every setting and labelled query."""
     asked = sweep.labelled if queries is None else queries & sweep.labelled
@@ -55,14 +57,27 @@ def best_setting(sweep: Sweep, places: Sequence[Place] | None = None, queries: n
     other = next((n for n, place in enumerate(order) if place[0] != winner[0]), 1)
     held_out = cross_validated(table)
     # The default is the α that the suite sets (0.5 otherwise) in the first index, at the winner's K or else at any.
-    rows = [n for n, v in enumerate(sweep.variants) if v.alpha == sweep.settings.alpha and not v.stage and v.setup == 0]
+    rows = [
+        n
+        for n, v in enumerate(sweep.variants)
+        if v.alpha == sweep.settings.alpha and not v.stage and v.setup == 0
+    ]
     there = [place for place in order if place[0] in rows]
     default = next((place for place in there if place[1] == winner[1]), there[0] if there else None)
     found = Best(
-        winner, value, n, "", order[other], difference(table[other], table[0]),
-        float(held_out.mean()) if n > 1 else None, mean_interval(held_out), default,
-        difference(table[order.index(default)], held_out) if default is not None and n > 1 else None,
-    )  # fmt: skip
+        winner,
+        value,
+        n,
+        "",
+        order[other],
+        difference(table[other], table[0]),
+        float(held_out.mean()) if n > 1 else None,
+        mean_interval(held_out),
+        default,
+        difference(table[order.index(default)], held_out)
+        if default is not None and n > 1
+        else None,
+    )
     return replace(found, sentence=_sentence(sweep, found))
 
 
@@ -138,7 +153,9 @@ def routing(sweep: Sweep, types: Sequence[TypeChoice], overall: Best) -> Routing
     better = test.sure and (test.diff or 0.0) > 0
     found = "better than one for all" if better else "not measurably better: use one for all"
     sentence = f"a method per question type is {found} ({figures})"
-    routes = {choice.type: choice.best.winner if not choice.note else overall.winner for choice in types}
+    routes = {
+        choice.type: choice.best.winner if not choice.note else overall.winner for choice in types
+    }
     return Routing(routes, float(routed.mean()), float(single.mean()), test, sentence)
 
 
@@ -171,7 +188,10 @@ def conclude(sweep: Sweep) -> Conclusions:
         best_setting(sweep, [place for place in sweep.places if place[0] == topk]),
         types,
         routing(sweep, types, best),
-        [best_setting(sweep, [p for p in sweep.places if sweep.variants[p[0]].setup == n]) for n in several],
+        [
+            best_setting(sweep, [p for p in sweep.places if sweep.variants[p[0]].setup == n])
+            for n in several
+        ],
         setup,
     )
 

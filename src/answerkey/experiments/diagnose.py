@@ -20,7 +20,14 @@ from answerkey.experiments.evidence import (
     gain,
     share,
 )
-from answerkey.experiments.label_check import SHIFTS, PageNames, check_labels, matching_shift, natural_order, shifted
+from answerkey.experiments.label_check import (
+    SHIFTS,
+    PageNames,
+    check_labels,
+    matching_shift,
+    natural_order,
+    shifted,
+)
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import rank
 from answerkey.metrics.sentences import word_list
@@ -41,12 +48,19 @@ def missing_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Expected pages that are nowhere in the index: no retriever could find them."""
     if evidence.index_ids is None:
         return None
-    check = check_labels({query: evidence.labels[query] for query in evidence.labelled}, evidence.index_ids)
+    check = check_labels(
+        {query: evidence.labels[query] for query in evidence.labelled}, evidence.index_ids
+    )
     if not (missing := sorted(check.missing, key=natural_order)):
         return None
     known = sorted(set(evidence.index_ids), key=natural_order)
-    kept = {q: {p: g for p, g in row.items() if p not in check.missing or g <= 0} for q, row in check.labels.items()}
-    meant = [f'; for "{label}" write {near}' for label, near in list(check.missing.items())[:3] if near]
+    kept = {
+        q: {p: g for p, g in row.items() if p not in check.missing or g <= 0}
+        for q, row in check.labels.items()
+    }
+    meant = [
+        f'; for "{label}" write {near}' for label, near in list(check.missing.items())[:3] if near
+    ]
     return RetrievalFinding(
         "missing_pages",
         f"{share(len(missing), check.total)} expected pages are not in the index",
@@ -64,7 +78,9 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     now = _scores(evidence, evidence.labels)
     if not len(now):
         return None
-    means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
+    means = {
+        shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS
+    }
     highest = max(means.values())
     # Rankings of neighbours have one F1 for many shifts: ties are decided by the place of the first relevant page.
     tied = [shift for shift in SHIFTS if means[shift] >= highest - _EQUAL]
@@ -81,7 +97,9 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     if means[best] - now.mean() < _LEAST_GAIN:
         return None
     if not (test.sure and (certain or lone)) and not (lone and _beyond_chance(evidence, best)):
-        by_index = _shift_by_index(evidence)  # labels outside the index that the same shift brings in are evidence too
+        by_index = _shift_by_index(
+            evidence
+        )  # labels outside the index that the same shift brings in are evidence too
         return by_index if by_index and f"add {best:+d} to" in by_index.action else None
     shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({counted(len(now), 'query', 'queries')})"
     return _shift_finding(best, shown, means[best])
@@ -93,10 +111,19 @@ def _beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
     queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
     moved = shifted({query: evidence.labels[query] for query in queries}, shift)
     first = sum(moved[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
-    pages = len({*(evidence.index_ids or ()), *(page for query in queries for page in evidence.rankings[query])})
+    pages = len(
+        {
+            *(evidence.index_ids or ()),
+            *(page for query in queries for page in evidence.rankings[query]),
+        }
+    )
     relevant = max((len(evidence.relevant(query)) for query in queries), default=1)
     tried = 2 if abs(shift) == 1 else len(SHIFTS)
-    return first > 0 and tried * (1 - binomial_cdf(first - 1, len(queries), min(1.0, relevant / max(pages, 1)))) <= 0.05
+    return (
+        first > 0
+        and tried * (1 - binomial_cdf(first - 1, len(queries), min(1.0, relevant / max(pages, 1))))
+        <= 0.05
+    )
 
 
 def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
@@ -112,7 +139,9 @@ def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         sum(names.find(page) is not None for row in rows.values() for page in row)
         for rows in (labels, shifted(labels, best))
     )
-    return _shift_finding(best, f"{share(now, total)} labels are in the index now, {after} after the shift", None)
+    return _shift_finding(
+        best, f"{share(now, total)} labels are in the index now, {after} after the shift", None
+    )
 
 
 def _shift_finding(shift: int, shown: str, score: float | None) -> RetrievalFinding:
@@ -147,7 +176,9 @@ def not_run(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     without = [query for query in evidence.labelled if query not in evidence.rankings]
     if not evidence.rankings or not without:
         return None
-    kept = {query: evidence.labels[query] for query in evidence.labelled if query in evidence.rankings}
+    kept = {
+        query: evidence.labels[query] for query in evidence.labelled if query in evidence.rankings
+    }
     return RetrievalFinding(
         "missing_queries",
         f"{share(len(without), len(evidence.labelled))} labelled queries have no ranking and count as 0",
@@ -158,7 +189,9 @@ def not_run(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     )
 
 
-def _scores(evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE) -> Floats:
+def _scores(
+    evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE
+) -> Floats:
     """The measure of each labelled query that has a ranking; of very many the first are enough."""
     queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
     run = {query: evidence.rankings[query][:DEEP] for query in queries}
@@ -198,14 +231,22 @@ def chunks_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Rankings that hold one page several times: places lost to other pages."""
-    rankings = [[name for name in ranking[:MEASURE_K] if name] for ranking in evidence.rankings.values() if ranking]
+    rankings = [
+        [name for name in ranking[:MEASURE_K] if name]
+        for ranking in evidence.rankings.values()
+        if ranking
+    ]
     repeated = [ranking for ranking in rankings if len(set(ranking)) < len(ranking)]
     if not rankings or len(repeated) < _MANY * len(rankings):
         return None
     lost = sum(len(ranking) - len(set(ranking)) for ranking in repeated)
     run = {q: evidence.rankings.get(q, ()) for q in evidence.labelled}
     plain = rank(run, evidence.labels, [MEASURE], "chunk").mean[MEASURE]
-    note = "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
+    note = (
+        ""
+        if plain is None
+        else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
+    )
     return RetrievalFinding(
         "repeated_pages",
         f"{share(len(repeated), len(rankings))} rankings hold the same page twice or more in the first {MEASURE_K}",
@@ -272,12 +313,18 @@ def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     def is_new(word: str) -> bool:
         """In no document; of a pair of characters, which is no word, both are in none."""
         pair = len(word) == 2 and not word.isascii()
-        return characters.isdisjoint(word) if pair else known.isdisjoint(search_words(word, language))
+        return (
+            characters.isdisjoint(word) if pair else known.isdisjoint(search_words(word, language))
+        )
 
     # Without stop words: those of the list, and what every third of many questions has.
     found = {query: set(words(text)) for query, text in evidence.questions.items()}
     counts = Counter(word for one in found.values() for word in one)
-    often = {word for word, count in counts.items() if len(found) >= _ENOUGH_TO_COUNT and count > len(found) / 3}
+    often = {
+        word
+        for word, count in counts.items()
+        if len(found) >= _ENOUGH_TO_COUNT and count > len(found) / 3
+    }
     asked = {query: one - often - set(word_list("stop_words")) for query, one in found.items()}
     unknown = {q: sum(map(is_new, found)) / len(found) for q, found in asked.items() if found}
     foreign = [query for query, part in unknown.items() if part > _MISMATCH]
@@ -300,9 +347,14 @@ def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Not a fault of the data: pages that are found, but below the cut."""
     deep, near = f"recall@{DEEP}", f"recall@{MEASURE_K}"
-    if not evidence.labelled or max((len(r) for r in evidence.rankings.values()), default=0) <= MEASURE_K:
+    if (
+        not evidence.labelled
+        or max((len(r) for r in evidence.rankings.values()), default=0) <= MEASURE_K
+    ):
         return None
-    means = rank({q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [near, deep]).mean
+    means = rank(
+        {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [near, deep]
+    ).mean
     first, all_ = means[near] or 0.0, means[deep] or 0.0
     if all_ - first < _WORTH_SAYING:
         return None
@@ -316,13 +368,24 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 def _pages(evidence: RetrievalEvidence, chunks: list[int]) -> list[str]:
     """The pages of these chunks; their numbers where pages are not known."""
-    return [evidence.index_ids[n] for n in chunks] if evidence.index_ids else [str(n) for n in chunks]
+    return (
+        [evidence.index_ids[n] for n in chunks] if evidence.index_ids else [str(n) for n in chunks]
+    )
 
 
 CHECKS = (
-    constant_shift, missing_pages, not_run, unlabelled, places_without_id, chunks_without_id, repeated_pages,
-    duplicate_chunks, empty_chunks, enormous_chunks, vocabulary_mismatch,
-)  # fmt: skip
+    constant_shift,
+    missing_pages,
+    not_run,
+    unlabelled,
+    places_without_id,
+    chunks_without_id,
+    repeated_pages,
+    duplicate_chunks,
+    empty_chunks,
+    enormous_chunks,
+    vocabulary_mismatch,
+)
 
 
 def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
@@ -332,7 +395,14 @@ def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
     found.sort(key=lambda finding: -gain(finding, now))
     queries = len({*evidence.labels, *evidence.rankings})
     # A check that could not be made is not a check that passed.
-    looked = {"labels": True, "rankings": evidence.rankings, "index ids": evidence.index_ids is not None,
-              "chunk texts": evidence.texts, "question words": evidence.questions and evidence.texts}  # fmt: skip
+    looked = {
+        "labels": True,
+        "rankings": evidence.rankings,
+        "index ids": evidence.index_ids is not None,
+        "chunk texts": evidence.texts,
+        "question words": evidence.questions and evidence.texts,
+    }
     checked = tuple(name for name, there in looked.items() if there)
-    return Diagnosis(queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), checked)
+    return Diagnosis(
+        queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), checked
+    )

@@ -45,7 +45,9 @@ class RetrievalEvidence:
         """Mean F1@5 over the labelled queries, pages counted once; None where nothing can be scored."""
         if not self.rankings or not self.labelled:
             return None
-        return rank({q: self.rankings.get(q, ()) for q in self.labelled}, self.labels, [MEASURE]).mean[MEASURE]
+        return rank(
+            {q: self.rankings.get(q, ()) for q in self.labelled}, self.labels, [MEASURE]
+        ).mean[MEASURE]
 
     def with_labels(self, labels: Mapping[str, Mapping[str, float]]) -> RetrievalEvidence:
         return replace(self, labels=labels)
@@ -81,10 +83,16 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, object]:
         return {
-            "healthy": self.healthy, "sentence": sentence(self), "queries": self.queries, "labelled": self.labelled,
-            "measure": MEASURE, "score": self.score, "checked": list(self.checked),
-            "findings": [asdict(finding) for finding in self.findings], "notes": [asdict(note) for note in self.notes],
-        }  # fmt: skip
+            "healthy": self.healthy,
+            "sentence": sentence(self),
+            "queries": self.queries,
+            "labelled": self.labelled,
+            "measure": MEASURE,
+            "score": self.score,
+            "checked": list(self.checked),
+            "findings": [asdict(finding) for finding in self.findings],
+            "notes": [asdict(note) for note in self.notes],
+        }
 
 
 def gain(finding: RetrievalFinding, now: float | None) -> float:
@@ -94,7 +102,11 @@ def gain(finding: RetrievalFinding, now: float | None) -> float:
 
 def sentence(diagnosis: Diagnosis) -> str:
     """The verdict in one line."""
-    score = "" if diagnosis.score is None else f"; {MEASURE} is {diagnosis.score:.3f} over {diagnosis.labelled} queries"
+    score = (
+        ""
+        if diagnosis.score is None
+        else f"; {MEASURE} is {diagnosis.score:.3f} over {diagnosis.labelled} queries"
+    )
     if diagnosis.labelled == 0:
         return "no query has a relevant page: there is nothing to measure"
     if diagnosis.healthy:
@@ -111,7 +123,9 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
 
 
-def from_suite(path: Path, step: Step = lambda _: None, collection: str | None = None) -> RetrievalEvidence:
+def from_suite(
+    path: Path, step: Step = lambda _: None, collection: str | None = None
+) -> RetrievalEvidence:
     """Cases and index of the suite, searched once with its α; `collection` replaces that of its vector store."""
     prepared = prepare(load_suite(path, collection=collection), step)
     index, cases = prepared.setups[0], prepared.cases
@@ -127,7 +141,9 @@ def from_suite(path: Path, step: Step = lambda _: None, collection: str | None =
         labels |= {case.id: row for case, row in zip(cases, holding, strict=True) if row}
     rankings = {case.id: row for case, row in zip(cases, found, strict=True)}
     pages, texts = [chunk.page for chunk in index.chunks], [chunk.text for chunk in index.chunks]
-    return RetrievalEvidence(labels, rankings, pages, texts, {case.id: case.question for case in cases})
+    return RetrievalEvidence(
+        labels, rankings, pages, texts, {case.id: case.question for case in cases}
+    )
 
 
 def from_run(folder: Path) -> RetrievalEvidence:
@@ -138,7 +154,9 @@ def from_run(folder: Path) -> RetrievalEvidence:
     given = [o for o in outcomes if o.response.retrieved is not None or o.response.passages]
     ranked = {outcome.case.id: ranking_of(outcome.response) for outcome in given}
     if not ranked:
-        raise InputError(f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose")
+        raise InputError(
+            f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose"
+        )
     passages = {(p.id, p.page, p.text): p for o in outcomes for p in o.response.passages}.values()
     # Without the questions: the words of the whole index are not known, so a mismatch can't be detected.
     texts = [passage.text for passage in passages] or None
@@ -148,12 +166,16 @@ def from_run(folder: Path) -> RetrievalEvidence:
 def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
     """Recorded rankings, and a list of the ids in the index: JSON, or one per line. With several configurations in one
     file the queries are named `configuration/query`."""
-    setups: Mapping[str, Mapping[str, Sequence[str]]] = {"": {}} if run is None else read_configurations(run)
+    setups: Mapping[str, Mapping[str, Sequence[str]]] = (
+        {"": {}} if run is None else read_configurations(run)
+    )
     labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
     labels = labels if ids is None else check_labels(labels, ids).labels
     if len(setups) == 1:
         return RetrievalEvidence(labels, next(iter(setups.values())), ids)
-    rankings = {f"{name}/{query}": row for name, found in setups.items() for query, row in found.items()}
+    rankings = {
+        f"{name}/{query}": row for name, found in setups.items() for query, row in found.items()
+    }
     named = {f"{name}/{query}": row for name in setups for query, row in labels.items()}
     return RetrievalEvidence(named, rankings, ids)
 

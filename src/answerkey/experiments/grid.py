@@ -44,7 +44,13 @@ class Variant:
     @property
     def uses(self) -> tuple[str, ...]:
         """Which searches it needs."""
-        return ("dense",) if self.alpha == 1 else ("sparse",) if self.alpha == 0 else ("dense", "sparse")
+        return (
+            ("dense",)
+            if self.alpha == 1
+            else ("sparse",)
+            if self.alpha == 0
+            else ("dense", "sparse")
+        )
 
     @property
     def is_method(self) -> bool:
@@ -99,27 +105,44 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     if not with_dense:
         if settings.alphas and settings.alphas != (0.0,):
             given = list(settings.alphas)
-            raise SettingsError(f'[retrieval] alphas = {given}: expected only 0.0 with [embedding] model = "none"')
+            raise SettingsError(
+                f'[retrieval] alphas = {given}: expected only 0.0 with [embedding] model = "none"'
+            )
         asked_alphas = (0.0,)
     asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
-    more = [*(NAMED.values() if named else ()), *(() if topk_alpha is None else (round(topk_alpha, 6),))]
+    more = [
+        *(NAMED.values() if named else ()),
+        *(() if topk_alpha is None else (round(topk_alpha, 6),)),
+    ]
     select: tuple[str, int | None] = ("ndcg", STANDARD_K if standard else asked_ks[-1])
     if settings.select:
         try:
-            select = (settings.select, None) if settings.select in METRICS else parse_name(settings.select)
+            select = (
+                (settings.select, None)
+                if settings.select in METRICS
+                else parse_name(settings.select)
+            )
         except SettingsError as error:
             raise SettingsError(f"[retrieval] select: {error}") from None
     return SweepPlan(
-        tuple(sorted({*asked_alphas, *more})), tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
-        asked_alphas, asked_ks, rrf=with_dense and (settings.rrf or standard), named=named, standard=standard,
-        topk_alpha=topk_alpha, select=select,
-    )  # fmt: skip
+        tuple(sorted({*asked_alphas, *more})),
+        tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
+        asked_alphas,
+        asked_ks,
+        rrf=with_dense and (settings.rrf or standard),
+        named=named,
+        standard=standard,
+        topk_alpha=topk_alpha,
+        select=select,
+    )
 
 
 def variants_of(plan: SweepPlan, setup: int) -> list[Variant]:
     """A variant per α, ascending, and reciprocal rank fusion where it is asked for."""
     names = {alpha: name for name, alpha in NAMED.items()}
-    found = [Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha, "", setup) for alpha in plan.alphas]
+    found = [
+        Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha, "", setup) for alpha in plan.alphas
+    ]
     return [*found, *([Variant(RRF, None, "", setup)] if plan.rrf else ())]
 
 
@@ -143,26 +166,40 @@ def number_labels(labels: Sequence[Mapping[str, float]], pages: Sequence[str]) -
         if grade > 0 and page in numbers
     }
     code = np.array(sorted(grades), np.int64)
-    return Labels(len(labels), len(pages), code, np.array([grades[n] for n in sorted(grades)]), ideal_places(labels))
+    return Labels(
+        len(labels),
+        len(pages),
+        code,
+        np.array([grades[n] for n in sorted(grades)]),
+        ideal_places(labels),
+    )
 
 
 def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     """Hits of rankings (variant, query, rank) of page numbers, -1 for none; one row per variant and query."""
     variants, queries, depth = (int(size) for size in rankings.shape)
-    codes = np.where(rankings >= 0, np.arange(queries)[None, :, None] * labels.pages + rankings, -1).reshape(-1, depth)
+    codes = np.where(
+        rankings >= 0, np.arange(queries)[None, :, None] * labels.pages + rankings, -1
+    ).reshape(-1, depth)
     place = np.searchsorted(labels.code, codes)
     place[place == len(labels.code)] = 0
     hit = (labels.code[place] == codes) if len(labels.code) else np.zeros(codes.shape, bool)
     row, column = np.nonzero(hit)
     again = np.ones(len(row), bool)
     again[np.unique(row * len(labels.code) + place[row, column], return_index=True)[1]] = False
-    found = Places(row, column + 1, labels.grade[place[row, column]] if len(row) else np.empty(0), again)
+    found = Places(
+        row, column + 1, labels.grade[place[row, column]] if len(row) else np.empty(0), again
+    )
     return Hits(variants * queries, found, _repeated(labels.ideal, variants, queries))
 
 
 def _repeated(ideal: Places, variants: int, queries: int) -> Places:
     shift = np.repeat(np.arange(variants) * queries, len(ideal.query))
-    return Places(np.tile(ideal.query, variants) + shift, np.tile(ideal.rank, variants), np.tile(ideal.grade, variants))
+    return Places(
+        np.tile(ideal.query, variants) + shift,
+        np.tile(ideal.rank, variants),
+        np.tile(ideal.grade, variants),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +258,23 @@ def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
             seen: set[int] = set()
             moved = 0
             for column in np.flatnonzero(row).tolist():
-                new = [(n, share) for n, share in held[int(rankings[variant, query, column])] if n not in seen]
+                new = [
+                    (n, share)
+                    for n, share in held[int(rankings[variant, query, column])]
+                    if n not in seen
+                ]
                 row_number = variant * queries + query
-                places += [(row_number, column + 1 + moved + more, share) for more, (_, share) in enumerate(new)]
+                places += [
+                    (row_number, column + 1 + moved + more, share)
+                    for more, (_, share) in enumerate(new)
+                ]
                 seen.update(n for n, _ in new)
                 moved += len(new) - 1
     places.sort()
     kinds = (np.int64, np.int64, float)
-    found = Places(*(np.array([place[n] for place in places], kind) for n, kind in enumerate(kinds)))
+    found = Places(
+        *(np.array([place[n] for place in places], kind) for n, kind in enumerate(kinds))
+    )
     ideal = ideal_places([{str(n): 1.0 for n in range(len(asked))} for asked in labels.quotes])
     return Hits(variants * queries, found, _repeated(ideal, variants, queries))
 
@@ -237,7 +283,9 @@ def joined(one: Hits, other: Hits) -> Hits:
     """The hits of both; a query has them in one of the two."""
 
     def both(a: Places, b: Places) -> Places:
-        again = [np.zeros(len(each.query), bool) if each.again is None else each.again for each in (a, b)]
+        again = [
+            np.zeros(len(each.query), bool) if each.again is None else each.again for each in (a, b)
+        ]
         parts = [(each.query, each.rank, each.grade) for each in (a, b)]
         query, rank, grade = map(np.concatenate, zip(*parts, strict=True))
         return Places(query, rank, grade, np.concatenate(again)).pick(np.lexsort((rank, query)))
@@ -259,5 +307,7 @@ def measure_choice(hits: Hits, plan: SweepPlan, queries: int) -> Floats:
     for k in plan.ks:
         name = f"{metric}@{cut or k}"
         first = hits.found.pick(hits.found.rank <= k)
-        columns.append(measure(Hits(hits.queries, first, hits.ideal), [name])[name].reshape(-1, queries))
+        columns.append(
+            measure(Hits(hits.queries, first, hits.ideal), [name])[name].reshape(-1, queries)
+        )
     return np.stack(columns, axis=1)

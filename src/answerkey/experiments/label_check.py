@@ -15,10 +15,25 @@ Grades = Mapping[str, Mapping[str, float]]
 SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
 _NUMBER_AT_END = re.compile(r"(.*?)(?<!\d)(\d{1,18})$")
 _RANGE = re.compile(
-    r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?<!\d)(?P<first>\d{1,18})\s*[-–]\s*(?P<last>\d{1,18})$", re.I
+    r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?<!\d)(?P<first>\d{1,18})\s*[-–]\s*(?P<last>\d{1,18})$",
+    re.I,
 )
 _PAGE_WORDS = frozenset(
-    ["page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"]
+    [
+        "page",
+        "pages",
+        "p",
+        "pp",
+        "pg",
+        "no",
+        "nr",
+        "seite",
+        "s",
+        "página",
+        "hal",
+        "halaman",
+        "chunk",
+    ]
 )
 _LISTED = 12
 _LONGEST_RANGE = 20
@@ -50,17 +65,27 @@ class PageNames:
         document, page = page_parts(label)
         if document:
             stem = document_stem(document)
-            bare = self._places.get(("", page)) if not self._single or self._single == {stem} else None
+            bare = (
+                self._places.get(("", page)) if not self._single or self._single == {stem} else None
+            )
             return self._places.get((stem, page)) or bare
         if len(self._single) <= 1 and len(self._by_page.get(page, ())) == 1:
             return self._by_page[page][0]
         alone = self._by_document.get(document_stem(label), ())
-        return alone[0] if len(alone) == 1 and page_parts(alone[0])[0] is None and not label.isdigit() else None
+        return (
+            alone[0]
+            if len(alone) == 1 and page_parts(alone[0])[0] is None and not label.isdigit()
+            else None
+        )
 
     def near(self, label: str) -> str:
         """What the label may mean, as advice; "" where nothing is near."""
         if spread := _RANGE.match(label):
-            document, first, last = spread["document"].strip(" #:,"), int(spread["first"]), int(spread["last"])
+            document, first, last = (
+                spread["document"].strip(" #:,"),
+                int(spread["first"]),
+                int(spread["last"]),
+            )
             numbers = range(first, last + 1) if first < last <= first + _LONGEST_RANGE else ()
             pages = [self.find(f"{document}#{page}" if document else str(page)) for page in numbers]
             if pages and all(pages):
@@ -75,7 +100,9 @@ class PageNames:
             return set(words((page_parts(one)[0] or " ".join(self._single)).replace("_", " ")))
 
         for number in reversed(numbers):
-            if meant := [one for one in self._by_page.get(number, ()) if about(one).issuperset(letters)]:
+            if meant := [
+                one for one in self._by_page.get(number, ()) if about(one).issuperset(letters)
+            ]:
                 return " or ".join(f'"{one}"' for one in meant[:3])
         pages = self._by_document.get(document_stem(page_parts(label)[0] or label), [])
         if len(pages) == 1:
@@ -84,7 +111,11 @@ class PageNames:
             if page_parts(label)[0]:  # the document is there, the page is not
                 return ""
             return f'a page of it, such as "{pages[0]}" or "{pages[-1]}" (or set ids = "document")'
-        if letters and (bare := [self._places[("", number)] for number in numbers if ("", number) in self._places]):
+        if letters and (
+            bare := [
+                self._places[("", number)] for number in numbers if ("", number) in self._places
+            ]
+        ):
             return f'"{bare[-1]}", if the document is {" or ".join(sorted(self._single)) or "the indexed one"}'
         if label.isdigit():
             return ""
@@ -162,8 +193,13 @@ def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = 
 
 
 def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
-    found = {case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()} for case in cases}
-    return {query: {page: grade for page, grade in row.items() if page} for query, row in found.items()}
+    found = {
+        case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()}
+        for case in cases
+    }
+    return {
+        query: {page: grade for page, grade in row.items() if page} for query, row in found.items()
+    }
 
 
 def matching_shift(labels: Grades, names: PageNames) -> int | None:
@@ -171,11 +207,17 @@ def matching_shift(labels: Grades, names: PageNames) -> int | None:
 
     def inside(shift: int) -> int:
         rows = shifted(labels, shift).values()
-        return sum(grade > 0 and names.find(page) is not None for row in rows for page, grade in row.items())
+        return sum(
+            grade > 0 and names.find(page) is not None
+            for row in rows
+            for page, grade in row.items()
+        )
 
     total = sum(grade > 0 for row in labels.values() for grade in row.values())
     now = inside(0)
-    if total == now or not any(_NUMBER_AT_END.fullmatch(page) for row in labels.values() for page in row):
+    if total == now or not any(
+        _NUMBER_AT_END.fullmatch(page) for row in labels.values() for page in row
+    ):
         return None
     best = max(SHIFTS, key=inside)  # the smallest of equals comes first
     after = inside(best)
@@ -184,7 +226,10 @@ def matching_shift(labels: Grades, names: PageNames) -> int | None:
 
 def shifted(labels: Grades, shift: int) -> dict[str, dict[str, float]]:
     """Every page label with `shift` added to the number at its end; labels without one stay."""
-    return {query: {_moved(page, shift): grade for page, grade in row.items()} for query, row in labels.items()}
+    return {
+        query: {_moved(page, shift): grade for page, grade in row.items()}
+        for query, row in labels.items()
+    }
 
 
 def _moved(page: str, shift: int) -> str:

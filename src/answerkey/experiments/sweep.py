@@ -89,7 +89,11 @@ class Sweep:
     def alpha_rows(self, setup: int) -> list[int]:
         """The variants of the α that were asked for, ascending."""
         asked = self.plan.asked_alphas if self.setups[setup].dense is not None else (0.0,)
-        return [n for n, v in enumerate(self.variants) if v.setup == setup and not v.stage and v.alpha in asked]
+        return [
+            n
+            for n, v in enumerate(self.variants)
+            if v.setup == setup and not v.stage and v.alpha in asked
+        ]
 
     def method_rows(self, setup: int) -> list[int]:
         """The settings that are methods of their own; every α where there is no such."""
@@ -122,13 +126,21 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
         load_function(name)  # a wrong name is an error before anything is embedded
     models = settings.models or (suite.embedding.get("model"),)
     embeddings = ({**suite.embedding, **({"model": model} if model else {})} for model in models)
-    embedders = [None if one.get("model") == NO_MODEL else load_embedder(**one) for one in embeddings]
+    embedders = [
+        None if one.get("model") == NO_MODEL else load_embedder(**one) for one in embeddings
+    ]
     plan_of(settings, any(embedders))  # a wrong setting is an error before the documents are read
     step("reading and indexing the documents (kept in the cache for the next time)")
     setups = open_indexes(settings, embedders, step)
-    texts = (as_texts(case.extra.get("quote") or case.extra.get("quotes"), "quote", LIVE) for case in cases)
+    texts = (
+        as_texts(case.extra.get("quote") or case.extra.get("quotes"), "quote", LIVE)
+        for case in cases
+    )
     quotes = [tuple(filter(None, found)) for found in texts]
-    with_pages = [replace(case, relevant=None) if quote else case for case, quote in zip(cases, quotes, strict=True)]
+    with_pages = [
+        replace(case, relevant=None) if quote else case
+        for case, quote in zip(cases, quotes, strict=True)
+    ]
     documents = {chunk.document for chunk in setups[0].chunks}
     check = check_labels(labels_of(with_pages), setups[0].pages, documents)
     return PreparedSweep(settings, cases, setups, check, quotes)
@@ -137,15 +149,24 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
 def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool = True) -> Sweep:
     """Every setting for every case; `timed` says whether single searches are timed too."""
     cases, settings = prepared.cases, prepared.settings
-    if not any(prepared.quotes) and not any(g > 0 for row in prepared.check.labels.values() for g in row.values()):
-        raise InputError(f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file")
+    if not any(prepared.quotes) and not any(
+        g > 0 for row in prepared.check.labels.values() for g in row.values()
+    ):
+        raise InputError(
+            f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file"
+        )
     if problem := prepared.check.none_found("the index"):
         raise InputError(problem)
     plan = plan_of(settings, any(index.dense for index in prepared.setups))
     if plan.depth > settings.pool:
-        raise SettingsError(f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}")
+        raise SettingsError(
+            f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}"
+        )
     pages = list(dict.fromkeys(page for index in prepared.setups for page in index.pages))
-    measured = [_measure_setup(prepared, number, plan, pages, step) for number in range(len(prepared.setups))]
+    measured = [
+        _measure_setup(prepared, number, plan, pages, step)
+        for number in range(len(prepared.setups))
+    ]
     variants = [variant for one in measured for variant in one.variants]
     step("measuring")
     questions = [case.question for case in cases] if timed else []
@@ -155,24 +176,44 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
     ]
     lost = set(measured[0].lost).intersection(*(one.lost for one in measured))
     grades = [prepared.check.labels[case.id].values() for case in cases]
-    labelled = [bool(q) or any(grade > 0 for grade in row) for q, row in zip(prepared.quotes, grades, strict=True)]
+    labelled = [
+        bool(q) or any(grade > 0 for grade in row)
+        for q, row in zip(prepared.quotes, grades, strict=True)
+    ]
     sweep = Sweep(
-        tuple(cases), tuple(prepared.setups), plan, tuple(variants),
-        np.concatenate([one.values for one in measured]), np.concatenate([one.chosen for one in measured]),
-        np.concatenate([one.rankings for one in measured]), pages, np.array(labelled), np.concatenate(milliseconds),
-        (), {}, replace(prepared.check, lost_quotes=tuple(sorted(lost))), tuple(prepared.quotes), settings,
+        tuple(cases),
+        tuple(prepared.setups),
+        plan,
+        tuple(variants),
+        np.concatenate([one.values for one in measured]),
+        np.concatenate([one.chosen for one in measured]),
+        np.concatenate([one.rankings for one in measured]),
+        pages,
+        np.array(labelled),
+        np.concatenate(milliseconds),
+        (),
+        {},
+        replace(prepared.check, lost_quotes=tuple(sorted(lost))),
+        tuple(prepared.quotes),
+        settings,
         {name: sum(one.seconds[name] for one in measured) for name in measured[0].seconds},
-    )  # fmt: skip
+    )
     # For each index the variant of the top-K analysis: the α that was given, or the best one at the main K.
     means, topk = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1), dict[int, int]()
     for setup in range(len(sweep.setups)):
         rows = sweep.alpha_rows(setup)
-        given = [n for n, v in enumerate(variants) if v.setup == setup and v.alpha == plan.topk_alpha]
-        topk[setup] = given[0] if plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
+        given = [
+            n for n, v in enumerate(variants) if v.setup == setup and v.alpha == plan.topk_alpha
+        ]
+        topk[setup] = (
+            given[0] if plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
+        )
     places = [
         (row, plan.ks.index(k))
         for row, variant in enumerate(variants)
-        for k in plan.cut_offs(variant, topk=row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1)
+        for k in plan.cut_offs(
+            variant, topk=row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1
+        )
     ]
     return replace(sweep, places=tuple(places), topk=topk)
 
@@ -187,7 +228,9 @@ class _Measured:
     seconds: dict[str, float]
 
 
-def _measure_setup(prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: list[str], step: Step) -> _Measured:
+def _measure_setup(
+    prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: list[str], step: Step
+) -> _Measured:
     """One index: searched once, fused for all α, measured at every K."""
     index, settings = prepared.setups[setup], prepared.settings
     questions = [case.question for case in prepared.cases]
@@ -195,21 +238,35 @@ def _measure_setup(prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: 
     began = time.perf_counter()
     candidates = index.candidates(questions, settings.pool)
     searched = time.perf_counter()
-    variants = grid.variants_of(plan, setup) if index.dense is not None else [Variant(BM25_ALONE, 0.0, "", setup)]
+    variants = (
+        grid.variants_of(plan, setup)
+        if index.dense is not None
+        else [Variant(BM25_ALONE, 0.0, "", setup)]
+    )
     chunks = weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None])
     if variants[-1].alpha is None:
         chunks = np.concatenate([chunks, reciprocal_ranks(candidates)[None]])
-    labels = grid.number_labels([prepared.check.labels[case.id] for case in prepared.cases], index.pages)
-    quotes = grid.find_quotes(prepared.quotes, index.chunks, settings.quote_share) if any(prepared.quotes) else None
+    labels = grid.number_labels(
+        [prepared.check.labels[case.id] for case in prepared.cases], index.pages
+    )
+    quotes = (
+        grid.find_quotes(prepared.quotes, index.chunks, settings.quote_share)
+        if any(prepared.quotes)
+        else None
+    )
     if settings.reranker or settings.rewriter:
         _, chosen, _ = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
         column = plan.ks.index(plan.main_k)
         rows = [n for n, v in enumerate(variants) if v.alpha in plan.asked_alphas] or [0]
         best = rows[int(np.argmax(chosen[rows, column].mean(axis=1)))]
-        for extra, ranking in _staged(index, questions, settings, (variants[best], chunks[best]), step):
+        for extra, ranking in _staged(
+            index, questions, settings, (variants[best], chunks[best]), step
+        ):
             variants.append(extra)
             chunks = np.concatenate([chunks, ranking[None]])
-    values, chosen, rankings = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
+    values, chosen, rankings = _measured_rankings(
+        index, chunks, labels, quotes, plan, settings.unit
+    )
     numbers = {page: number for number, page in enumerate(pages)}
     shared = np.array([numbers[page] for page in index.pages], np.int64)
     rankings = np.where(rankings >= 0, shared[rankings], -1)
@@ -220,7 +277,12 @@ def _measure_setup(prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: 
 
 
 def _measured_rankings(
-    index: SearchIndex, chunks: Ints, labels: Labels, quotes: QuoteLabels | None, plan: SweepPlan, unit: str
+    index: SearchIndex,
+    chunks: Ints,
+    labels: Labels,
+    quotes: QuoteLabels | None,
+    plan: SweepPlan,
+    unit: str,
 ) -> tuple[Floats, Floats, Ints]:
     if unit == "page" and len(index.pages) < len(index.chunks):  # each page once
         rankings = collapse(chunks, index.page_of)[..., : plan.depth]
@@ -230,11 +292,19 @@ def _measured_rankings(
     hits = grid.hits_in_pages(rankings, labels)
     if quotes is not None:
         hits = grid.joined(hits, grid.hits_in_chunks(chunks[..., : plan.depth], quotes))
-    return grid.measure_grid(hits, plan.ks, labels.queries), grid.measure_choice(hits, plan, labels.queries), rankings
+    return (
+        grid.measure_grid(hits, plan.ks, labels.queries),
+        grid.measure_choice(hits, plan, labels.queries),
+        rankings,
+    )
 
 
 def _staged(
-    index: SearchIndex, questions: Sequence[str], settings: RetrievalTable, best: tuple[Variant, Ints], step: Step
+    index: SearchIndex,
+    questions: Sequence[str],
+    settings: RetrievalTable,
+    best: tuple[Variant, Ints],
+    step: Step,
 ) -> list[tuple[Variant, Ints]]:
     """The best α once more: with the suite's reranker, and with its rewriter."""
     variant, ranking = best
@@ -242,10 +312,17 @@ def _staged(
     found: list[tuple[Variant, Ints]] = []
     if settings.reranker:
         step(f"reranking with {settings.reranker}")
-        function, number = load_function(settings.reranker), {chunk.id: n for n, chunk in enumerate(index.chunks)}
+        function, number = (
+            load_function(settings.reranker),
+            {chunk.id: n for n, chunk in enumerate(index.chunks)},
+        )
         reranked = np.full_like(ranking, -1)
         for row, question in enumerate(questions):
-            passages = [passage_of(index, chunk) for chunk in ranking[row, : settings.pool].tolist() if chunk >= 0]
+            passages = [
+                passage_of(index, chunk)
+                for chunk in ranking[row, : settings.pool].tolist()
+                if chunk >= 0
+            ]
             order = [number[passage.id or ""] for passage in rerank(function, question, passages)]
             reranked[row, : len(order)] = order
         found.append((Variant(f"{variant.name}+rerank", alpha, "rerank", variant.setup), reranked))
@@ -254,18 +331,26 @@ def _staged(
         asked = rewrite(load_function(settings.rewriter), questions)
         again = weighted_sum(index.candidates(asked, settings.pool), [alpha])[0]
         width = ranking.shape[1]  # another question may have more candidates, or fewer
-        fitted = np.pad(again[:, :width], ((0, 0), (0, max(width - again.shape[1], 0))), constant_values=-1)
+        fitted = np.pad(
+            again[:, :width], ((0, 0), (0, max(width - again.shape[1], 0))), constant_values=-1
+        )
         found.append((Variant(f"{variant.name}+rewrite", alpha, "rewrite", variant.setup), fitted))
     return found
 
 
 def time_searches(
-    index: SearchIndex, questions: Sequence[str], pool: int, variants: Sequence[Variant], columns: int
+    index: SearchIndex,
+    questions: Sequence[str],
+    pool: int,
+    variants: Sequence[Variant],
+    columns: int,
 ) -> Floats:
     """(variant, question) in milliseconds: the stages that the variant needs, embedding the question included. The
     first `TIMED` questions are timed, the rest of the `columns` are NaN; so are variants with a function of the suite's
     own."""
-    embed = getattr(index.embed, "inner", index.embed)  # without the cache, which a new question would miss
+    embed = getattr(
+        index.embed, "inner", index.embed
+    )  # without the cache, which a new question would miss
     timed = replace(index, embed=embed)
     table = np.full((len(variants), columns), np.nan)
     if questions:
@@ -281,6 +366,8 @@ def time_searches(
         cost = {"dense": searched - start, "sparse": found - searched}
         for row, variant in enumerate(variants):
             if not variant.stage:
-                taken = sum(cost[use] for use in variant.uses) + (fusing if len(variant.uses) > 1 else 0.0)
+                taken = sum(cost[use] for use in variant.uses) + (
+                    fusing if len(variant.uses) > 1 else 0.0
+                )
                 table[row, column] = 1000 * taken
     return table

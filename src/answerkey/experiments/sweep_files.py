@@ -50,22 +50,32 @@ def summary(sweep: Sweep, found: Conclusions) -> dict[str, object]:
         "queries": len(sweep.cases),
         "scored": int(sweep.labelled.sum()),
         "unlabelled": unlabelled,
-        "labels": {"expected": sweep.check.total, "missing": list(sweep.check.missing), "warnings": sweep.check.warnings},
+        "labels": {
+            "expected": sweep.check.total,
+            "missing": list(sweep.check.missing),
+            "warnings": sweep.check.warnings,
+        },
         "searched": _facts(sweep),
         "select": sweep.plan.select_name,
         "best": _best(sweep, found.best),
         "best_method": _best(sweep, found.method),
         "by_type": {one.type: {**_best(sweep, one.best), "note": one.note} for one in found.types},
-        "routing": route and {
-            "sentence": route.sentence, "value": route.value, "one_for_all": route.single, "p": route.test.p,
+        "routing": route
+        and {
+            "sentence": route.sentence,
+            "value": route.value,
+            "one_for_all": route.single,
+            "p": route.test.p,
             "routes": {kind: _named(sweep, place) for kind, place in route.routes.items()},
         },
         "setups": [_best(sweep, one) for one in found.setups],
         "milliseconds": {
-            v.name: times(sweep, row) for row, v in enumerate(sweep.variants) if v.setup == found.setup
+            v.name: times(sweep, row)
+            for row, v in enumerate(sweep.variants)
+            if v.setup == found.setup
         },
         "settings": settings,
-    }  # fmt: skip
+    }
 
 
 def _facts(sweep: Sweep) -> dict[str, object]:
@@ -79,12 +89,18 @@ def _facts(sweep: Sweep) -> dict[str, object]:
         "unit": settings.unit,
         "pool": settings.pool,
         "bm25": {
-            "variant": settings.bm25, "k1": settings.k1, "b": settings.b,
-            "language": index.language, "detected": settings.language == AUTO,
+            "variant": settings.bm25,
+            "k1": settings.k1,
+            "b": settings.b,
+            "language": index.language,
+            "detected": settings.language == AUTO,
         },
         "dense": index.dense_search if index.dense is not None else "none",
-        "embedding": [{"name": one.name, "digest": one.digest, "precision": one.precision} for one in models.values()],
-    }  # fmt: skip
+        "embedding": [
+            {"name": one.name, "digest": one.digest, "precision": one.precision}
+            for one in models.values()
+        ],
+    }
 
 
 def _named(sweep: Sweep, place: Place) -> dict[str, object]:
@@ -122,7 +138,12 @@ def times(sweep: Sweep, row: int) -> dict[str, float] | None:
     if not len(taken):
         return None
     spread = float(taken.std(ddof=1)) if len(taken) > 1 else 0.0
-    return {"n": len(taken), "mean": float(taken.mean()), "sd": spread, "p95": float(np.percentile(taken, 95))}
+    return {
+        "n": len(taken),
+        "mean": float(taken.mean()),
+        "sd": spread,
+        "p95": float(np.percentile(taken, 95)),
+    }
 
 
 def _columns(sweep: Sweep, row: int) -> tuple[list[str], list[str]]:
@@ -136,12 +157,27 @@ def _columns(sweep: Sweep, row: int) -> tuple[list[str], list[str]]:
 def _write_results(sweep: Sweep, file: IO[str]) -> None:
     writer = csv.writer(file)
     writer.writerow(
-        [*_SETTING, "query_id", "query_type", "question", *(f"{name}@k" for name in METRICS),
-         "retrieved", "expected", "labelled", "retrieval_ms", *_SETUP]
-    )  # fmt: skip
-    expected = [json.dumps(list(sweep.check.labels.get(case.id, {})), ensure_ascii=False) for case in sweep.cases]
-    texts = [[spreadsheet_text(text) for text in (case.id, kind, case.question)]
-             for case, kind in zip(sweep.cases, sweep.types, strict=True)]  # fmt: skip
+        [
+            *_SETTING,
+            "query_id",
+            "query_type",
+            "question",
+            *(f"{name}@k" for name in METRICS),
+            "retrieved",
+            "expected",
+            "labelled",
+            "retrieval_ms",
+            *_SETUP,
+        ]
+    )
+    expected = [
+        json.dumps(list(sweep.check.labels.get(case.id, {})), ensure_ascii=False)
+        for case in sweep.cases
+    ]
+    texts = [
+        [spreadsheet_text(text) for text in (case.id, kind, case.question)]
+        for case, kind in zip(sweep.cases, sweep.types, strict=True)
+    ]
     for row, column in sweep.places:
         first, last = _columns(sweep, row)
         k = sweep.ks[column]
@@ -149,9 +185,18 @@ def _write_results(sweep: Sweep, file: IO[str]) -> None:
             values = [f"{value:.6g}" for value in sweep.values[row, column, query].tolist()]
             time = sweep.milliseconds[row, query]
             writer.writerow(
-                [*first, k, *named, *values, json.dumps(sweep.ranked_pages(row, query, k), ensure_ascii=False),
-                 expected[query], "yes" if sweep.labelled[query] else "no", "" if np.isnan(time) else f"{time:.3f}", *last]
-            )  # fmt: skip
+                [
+                    *first,
+                    k,
+                    *named,
+                    *values,
+                    json.dumps(sweep.ranked_pages(row, query, k), ensure_ascii=False),
+                    expected[query],
+                    "yes" if sweep.labelled[query] else "no",
+                    "" if np.isnan(time) else f"{time:.3f}",
+                    *last,
+                ]
+            )
 
 
 def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
@@ -160,7 +205,9 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
     writer.writerow([*_SETTING, "query_type", "metric", *NAMES, "p95", *_SETUP])
     types = np.array(sweep.types)
     kinds = sorted(set(types[sweep.labelled].tolist()))
-    chosen_by_type = {kind: (types == kind) & sweep.labelled for kind in kinds} if len(kinds) > 1 else {}
+    chosen_by_type = (
+        {kind: (types == kind) & sweep.labelled for kind in kinds} if len(kinds) > 1 else {}
+    )
     for kind, chosen in [("all", sweep.labelled), *chosen_by_type.items()]:
         table = np.concatenate([sweep.values[place][chosen] for place in sweep.places], axis=1)
         statistics = iter(describe(table))
@@ -168,17 +215,32 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
             (first, last), k = _columns(sweep, row), sweep.ks[column]
             for name in METRICS:
                 cells = _cells(next(statistics))
-                writer.writerow([*first, k, spreadsheet_text(kind), f"{name}@{k}", *cells, "", *last])
+                writer.writerow(
+                    [*first, k, spreadsheet_text(kind), f"{name}@{k}", *cells, "", *last]
+                )
     for row in dict.fromkeys(row for row, _ in sweep.places):
         taken = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
         if len(taken):
             first, last = _columns(sweep, row)
             cells = _cells(describe(taken[:, None])[0])
-            writer.writerow([*first, "", "all", "retrieval_ms", *cells, f"{np.percentile(taken, 95):.6g}", *last])
+            writer.writerow(
+                [
+                    *first,
+                    "",
+                    "all",
+                    "retrieval_ms",
+                    *cells,
+                    f"{np.percentile(taken, 95):.6g}",
+                    *last,
+                ]
+            )
 
 
 def _cells(row: np.ndarray) -> list[str]:
-    return [str(int(row[0])), *("" if np.isnan(value) else f"{value:.6g}" for value in row[1:].tolist())]
+    return [
+        str(int(row[0])),
+        *("" if np.isnan(value) else f"{value:.6g}" for value in row[1:].tolist()),
+    ]
 
 
 def describe(table: Floats) -> Floats:
@@ -198,9 +260,14 @@ def intervals(table: Floats) -> Floats:
     """(column, 2): percentile bootstrap of the mean, one set of draws for all columns; Student's t for many queries."""
     queries = len(table)
     if queries > BOOTSTRAP_LIMIT:
-        half = t_quantile(queries - 1, (1 + LEVEL) / 2) * table.std(axis=0, ddof=1) / np.sqrt(queries)
+        half = (
+            t_quantile(queries - 1, (1 + LEVEL) / 2) * table.std(axis=0, ddof=1) / np.sqrt(queries)
+        )
         return np.stack([table.mean(axis=0) - half, table.mean(axis=0) + half], axis=1)
-    shares = np.random.default_rng(SEED).multinomial(queries, np.full(queries, 1 / queries), size=DRAWS) / queries
+    shares = (
+        np.random.default_rng(SEED).multinomial(queries, np.full(queries, 1 / queries), size=DRAWS)
+        / queries
+    )
     ends = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
     parts = [
         np.percentile(shares @ table[:, start : start + _COLUMNS_AT_ONCE], ends, axis=0).T

@@ -68,11 +68,17 @@ class Trace:
         yield ""
         for rank, found in enumerate(self.retrieved, start=1):
             sides = {"dense": found.dense, "BM25": found.sparse, "fused": found.fused}
-            scores = [f"{side} {'-' if value is None else f'{value:.3f}':>7}" for side, value in sides.items()]
+            scores = [
+                f"{side} {'-' if value is None else f'{value:.3f}':>7}"
+                for side, value in sides.items()
+            ]
             yield f"  {rank:>3}. {'✓' if found.relevant else '✗'} {found.page:<20} {'  '.join(scores)}"
             yield f"         {found.text}"
         if self.not_retrieved:
-            absent = (f"{page}{'' if there else ' (not in the index)'}" for page, there in self.not_retrieved.items())
+            absent = (
+                f"{page}{'' if there else ' (not in the index)'}"
+                for page, there in self.not_retrieved.items()
+            )
             yield f"  not retrieved: {', '.join(absent)}"
         yield ""
         for name, entry in self.metrics.items():
@@ -97,17 +103,28 @@ def trace(sweep: Sweep, query: str, place: Place) -> Trace:
         grades = {page: grade for page, grade in sweep.check.labels[case.id].items() if grade > 0}
         pages = sweep.ranked_pages(place[0], number, k)
         first = {page.page: page for _, page in reversed(found)}
-        retrieved = [replace(first[page], relevant=page in grades) for page in pages if page in first]
+        retrieved = [
+            replace(first[page], relevant=page in grades) for page in pages if page in first
+        ]
         gains = [grades.get(page, 0.0) for page in pages]
         absent = {page: page in sweep.pages for page in grades if page not in pages}
     values: dict[str, float] = dict(zip(METRICS, sweep.values[place][number].tolist(), strict=True))
     sums = _sums(values, gains, sorted(grades.values(), reverse=True), k)
     taken = time_searches(index, [case.question], sweep.settings.pool, [variant], 1)[0, 0]
     return Trace(
-        case.id, case.question, sweep.types[number], variant.name, variant.alpha, k, grades, retrieved,
-        absent, {f"{name}@{k}": TracedMetric(values[name], text) for name, text in sums.items()},
-        None if np.isnan(taken) else float(taken), setting_name(sweep, place),
-    )  # fmt: skip
+        case.id,
+        case.question,
+        sweep.types[number],
+        variant.name,
+        variant.alpha,
+        k,
+        grades,
+        retrieved,
+        absent,
+        {f"{name}@{k}": TracedMetric(values[name], text) for name, text in sums.items()},
+        None if np.isnan(taken) else float(taken),
+        setting_name(sweep, place),
+    )
 
 
 def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPage]]:
@@ -116,7 +133,11 @@ def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPa
     index = sweep.setups[variant.setup]
     candidates = index.candidates([case.question], sweep.settings.pool)
     alpha = variant.alpha
-    fused = reciprocal_scores(candidates) if alpha is None else next(weighted_scores(candidates, [alpha]))
+    fused = (
+        reciprocal_scores(candidates)
+        if alpha is None
+        else next(weighted_scores(candidates, [alpha]))
+    )
     found: list[tuple[int, TracedPage]] = []
     for n in np.argsort(-fused[0], kind="stable").tolist():
         if (chunk := int(candidates.chunk[0, n])) >= 0:
@@ -127,7 +148,9 @@ def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPa
     return found
 
 
-def _sums(values: Mapping[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
+def _sums(
+    values: Mapping[str, float], gains: list[float], ideal: list[float], k: int
+) -> dict[str, str]:
     hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
     found, relevant = len(hits), len(ideal)
     first = f"1 / {hits[0]}" if hits else "no relevant page"
@@ -153,5 +176,7 @@ def _find(sweep: Sweep, query: str) -> int:
     if len(near) == 1:
         return near[0]
     if near:
-        raise InputError(f'"{query}" is in {len(near)} questions: give an id, such as {ids[near[0]]}')
+        raise InputError(
+            f'"{query}" is in {len(near)} questions: give an id, such as {ids[near[0]]}'
+        )
     raise InputError(f'no query "{query}"{did_you_mean(query, ids) or f"; ids are {ids[0]}, …"}')

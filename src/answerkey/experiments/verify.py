@@ -59,27 +59,46 @@ class Verification:
             f"{len(self.wrong)} on another page" if self.wrong else "",
             f"{len(self.lost)} on no page" if self.lost else "",
             f"{len(self.unreadable)} name no page of these PDFs" if self.unreadable else "",
-            f"with {self.shift:+d} added to their page, they match" if self.shift is not None else "",
+            f"with {self.shift:+d} added to their page, they match"
+            if self.shift is not None
+            else "",
         ]
         return "; ".join([found, *filter(None, parts)])
 
     def as_json(self) -> dict[str, object]:
-        return {**asdict(self), "share": self.right / self.chunks, "passed": self.passed, "sentence": self.sentence}
+        return {
+            **asdict(self),
+            "share": self.right / self.chunks,
+            "passed": self.passed,
+            "sentence": self.sentence,
+        }
 
 
-def verify_suite(suite: Suite, originals: Path | None = None, step: Step = lambda _: None) -> Verification:
+def verify_suite(
+    suite: Suite, originals: Path | None = None, step: Step = lambda _: None
+) -> Verification:
     """The chunks of the suite's `[retrieval]` against the PDFs of `originals`, or of `documents` where it has none."""
     if not suite.retrieval:
-        raise SettingsError('the suite has no [retrieval] table: give documents = "docs" or index = … there')
+        raise SettingsError(
+            'the suite has no [retrieval] table: give documents = "docs" or index = … there'
+        )
     settings = read_table(RetrievalTable, suite.retrieval, "[retrieval]", suite.folder)
     source = originals or settings.originals or settings.documents
     if source is None:
-        raise SettingsError('[retrieval] needs originals = "pdfs": the PDF file or folder that the chunks come from')
+        raise SettingsError(
+            '[retrieval] needs originals = "pdfs": the PDF file or folder that the chunks come from'
+        )
     files = [file for file in corpus_files(source) if file.suffix.lower() == ".pdf"]
     if not files:
-        raise InputError(f"{source} holds no PDF: give the PDFs that the chunks come from with originals or --pdf")
+        raise InputError(
+            f"{source} holds no PDF: give the PDFs that the chunks come from with originals or --pdf"
+        )
     step(f"reading {counted(len(files), 'PDF')}")
-    pages = {(document_stem(file.name), n): text for file in files for n, text in enumerate(read_pdf(file), start=1)}
+    pages = {
+        (document_stem(file.name), n): text
+        for file in files
+        for n, text in enumerate(read_pdf(file), start=1)
+    }
     step("reading the index")
     return verify(open_index(settings, None, step).chunks, pages)
 
@@ -87,7 +106,9 @@ def verify_suite(suite: Suite, originals: Path | None = None, step: Step = lambd
 def verify(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verification:
     """Each chunk against the page it names. A text on several pages is right on each of them."""
     page_words = {key: _whole_words(text) for key, text in pages.items()}
-    held: dict[Run, list[PageKey]] = defaultdict(list)  # the pages on which each run of words stands
+    held: dict[Run, list[PageKey]] = defaultdict(
+        list
+    )  # the pages on which each run of words stands
     crossing: dict[PageKey, set[Run]] = {}  # the runs that go from a page to the next
     for key, found in page_words.items():
         for run in set(_runs(found)):

@@ -134,7 +134,10 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
     results: dict[int, R] = {}
     errors: list[BaseException] = []
     todo = iter(range(len(items)))
-    ended, ready = threading.Event(), threading.Event()  # `ready` wakes the caller once, not after every call
+    ended, ready = (
+        threading.Event(),
+        threading.Event(),
+    )  # `ready` wakes the caller once, not after every call
 
     def work() -> None:
         for n in todo:
@@ -177,7 +180,10 @@ class ReplyCache:
         return None
 
     def put(self, key: str, reply: Reply) -> None:
-        with suppress(ValueError), self._lock:  # half a surrogate pair: such a reply is asked for again
+        with (
+            suppress(ValueError),
+            self._lock,
+        ):  # half a surrogate pair: such a reply is asked for again
             self._unwritten[key.encode()] = msgspec.json.encode(reply)
             if not self._waiting:
                 self.write()
@@ -212,7 +218,9 @@ class FunctionChat:
     is called from several threads at once; coroutines run on the caller's event loop, or on one of ours.
     """
 
-    def __init__(self, function: Callable[[str], object], name: str, timeout: float = FUNCTION_TIMEOUT) -> None:
+    def __init__(
+        self, function: Callable[[str], object], name: str, timeout: float = FUNCTION_TIMEOUT
+    ) -> None:
         self.model = name
         self._function, self._timeout = function, timeout
         self._loop, self._threads = event_loop(), Patience()
@@ -225,7 +233,9 @@ class FunctionChat:
             reply = self._called(prompt)
             text = text_of(reply)
             if text is None:
-                raise CallFailed(f"the judge function returned {type(reply).__name__}, expected text")
+                raise CallFailed(
+                    f"the judge function returned {type(reply).__name__}, expected text"
+                )
         except CallFailed as failure:
             self._failed(str(failure))
             raise
@@ -249,7 +259,9 @@ class FunctionChat:
         try:
             return self._threads.call(work, self._timeout)
         except TookTooLong:
-            raise CallFailed(f"the judge function gave no reply within {self._timeout:g} s") from None
+            raise CallFailed(
+                f"the judge function gave no reply within {self._timeout:g} s"
+            ) from None
         except BaseException as error:
             raise CallFailed(f"the judge function raised {error_text(error)}") from error
 

@@ -44,17 +44,23 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
-    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context", re.IGNORECASE
+    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context",
+    re.IGNORECASE,
 )
 
 
 def read_chat(
-    given: Mapping[str, object] | str, kind: type[ChatSettings], where: str, known: Iterable[str] = PRESETS
+    given: Mapping[str, object] | str,
+    kind: type[ChatSettings],
+    where: str,
+    known: Iterable[str] = PRESETS,
 ) -> ChatSettings:
     """The settings of a language model, from a table or the name of a preset; `known` are the names to suggest."""
     table: dict[str, object] = {"preset": given} if isinstance(given, str) else dict(given)
     if "api_key" in table:
-        raise SettingsError(f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env")
+        raise SettingsError(
+            f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env"
+        )
     preset = table.get("preset")
     if isinstance(preset, str) and preset not in PRESETS:
         hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
@@ -64,7 +70,9 @@ def read_chat(
         if not getattr(settings, name):
             with_preset = f' with the preset "{preset}"' if preset else ""
             raise SettingsError(f'{where} needs {name}{with_preset}: add {name} = "…"')
-    return msgspec.structs.replace(settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/"))
+    return msgspec.structs.replace(
+        settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/")
+    )
 
 
 class Endpoint:
@@ -89,7 +97,9 @@ class Endpoint:
         key = key_from_variable(settings.api_key_env)
         if key:
             headers["authorization"] = f"Bearer {key}"
-        self._client = HttpClient(self._url, headers, timeout=settings.timeout, secrets=Secrets([key]))
+        self._client = HttpClient(
+            self._url, headers, timeout=settings.timeout, secrets=Secrets([key])
+        )
 
     @property
     def model(self) -> str:
@@ -107,7 +117,10 @@ class Endpoint:
         return self.settings.max_tokens
 
     def complete(
-        self, messages: Sequence[Message], schema: Schema | None = None, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None = None,
+        max_tokens: int | None = None,
     ) -> Reply:
         rung = self._ladder.rung if schema else "prompt"
         tries: dict[type[Failure], int] = {}
@@ -117,11 +130,17 @@ class Endpoint:
                 reply = self._once(messages, schema, rung, _limited(parameters, max_tokens))
             except Fatal as failure:
                 self.limiter.stop(f"{self.model} at {self.settings.base_url}: {failure}")
-                raise EndpointError(f"{self.model} at {self.settings.base_url}: {failure}") from failure
+                raise EndpointError(
+                    f"{self.model} at {self.settings.base_url}: {failure}"
+                ) from failure
             except Rejected as failure:
                 if self._without_parameter(failure, parameters):
                     continue
-                lower = self._ladder.below(rung) if schema and not _TOO_LONG.search(failure.raw) else None
+                lower = (
+                    self._ladder.below(rung)
+                    if schema and not _TOO_LONG.search(failure.raw)
+                    else None
+                )
                 if lower is None:
                     raise self._failed(failure) from failure
                 rung = lower
@@ -142,7 +161,11 @@ class Endpoint:
                 return reply
 
     def _once(
-        self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, object]
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None,
+        rung: str,
+        parameters: Mapping[str, object],
     ) -> Reply:
         asked = request_fields(rung, messages, self._schema_of(schema, rung) if schema else None)
         request = {"model": self.model, **parameters, **asked}
@@ -181,7 +204,9 @@ class Endpoint:
         hide = self._client.secrets.hide
         body = hide(reply.body.decode("utf-8", "replace"))
         if reply.status != 200:
-            raise_for(reply.status, {name: hide(value) for name, value in reply.headers.items()}, body)
+            raise_for(
+                reply.status, {name: hide(value) for name, value in reply.headers.items()}, body
+            )
         return body
 
     def _read(self, body: str, rung: str) -> Reply:
@@ -203,7 +228,15 @@ class Endpoint:
                 completion_tokens=written,
                 cost=self._cost(read, written),
             )
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError):
+        except (
+            ValueError,
+            KeyError,
+            IndexError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ):
             raise Transient(
                 f"HTTP 200, but no chat completion: {error_message(body) or 'an empty body'}", body
             ) from None
@@ -267,7 +300,11 @@ def _refusal(choice: dict[str, Any]) -> str:
 
 def _count(value: object) -> int | None:
     """A count of tokens; None for what is none, and for one that no float can hold."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+        else None
+    )
 
 
 class Ladder:
@@ -296,12 +333,17 @@ class Ladder:
             self._rung, self.known = rung, True
 
 
-def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None) -> dict[str, object]:
+def request_fields(
+    rung: str, messages: Sequence[Message], schema: Schema | None
+) -> dict[str, object]:
     """The fields of the request that this rung needs, the messages among them."""
     if schema is None:
         return {"messages": list(messages)}
     if rung in RUNGS[:2]:
-        form = {"type": "json_schema", "json_schema": {"name": NAME, "strict": True, "schema": schema}}
+        form = {
+            "type": "json_schema",
+            "json_schema": {"name": NAME, "strict": True, "schema": schema},
+        }
         return {"messages": list(messages), "response_format": form}
     explained = _with_schema(messages, schema)
     if rung == "json_object":
@@ -326,7 +368,9 @@ def _bounded(schema: Schema, longest_text: int) -> Schema:
         if value.get("type") == "object":
             bounded[name] = _bounded(value, share)
         else:
-            bounded[name] = {**value, "maxLength": longest_text} if value == {"type": "string"} else value
+            bounded[name] = (
+                {**value, "maxLength": longest_text} if value == {"type": "string"} else value
+            )
     return {**schema, "properties": bounded}
 
 

@@ -92,7 +92,9 @@ class RetryLimits:
 
 
 class Limiter:
-    def __init__(self, concurrency: int, requests_per_minute: int = 0, patience: RetryLimits | None = None) -> None:
+    def __init__(
+        self, concurrency: int, requests_per_minute: int = 0, patience: RetryLimits | None = None
+    ) -> None:
         self.patience = patience or RetryLimits()
         self._most = concurrency
         self._allowed = concurrency
@@ -150,7 +152,11 @@ class Limiter:
                     f"the endpoint asks to wait {retry_after:.0f} s (429): resume later, or use another key"
                 )
             wait = retry_after or 0.0
-            own = self.patience.longest_wait if retry_after is None else self.patience.longest_wait_when_asked
+            own = (
+                self.patience.longest_wait
+                if retry_after is None
+                else self.patience.longest_wait_when_asked
+            )
             if wave == self._wave:
                 self._wave += 1
                 self._refused_waves += 1
@@ -158,7 +164,9 @@ class Limiter:
                 wait = max(wait, min(own, self.patience.wait(self._refused_waves)))
                 if self._refused_waves > self.patience.refusals:
                     hint = "set requests_per_minute or a lower concurrency, and resume later"
-                    return self._stop(f"the endpoint kept refusing (429), {self._refused_waves} times in a row: {hint}")
+                    return self._stop(
+                        f"the endpoint kept refusing (429), {self._refused_waves} times in a row: {hint}"
+                    )
             self._paused_until = max(self._paused_until, time.monotonic() + wait)
             self._warn(f"rate limit of the endpoint reached (429): waiting {wait:.1f} s")
         return None
@@ -238,5 +246,7 @@ def error_message(body: str) -> str:
         text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
         return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
     while is_mapping(given):
-        given = next((given[key] for key in ("error", "message", "detail", "code") if given.get(key)), "")
+        given = next(
+            (given[key] for key in ("error", "message", "detail", "code") if given.get(key)), ""
+        )
     return " ".join(str(given).split())[:200]

@@ -23,7 +23,11 @@ class ScriptedChat:
     """
 
     def __init__(
-        self, script: Script, model: str = "scripted", max_tokens: int | None = None, window: int | None = None
+        self,
+        script: Script,
+        model: str = "scripted",
+        max_tokens: int | None = None,
+        window: int | None = None,
     ) -> None:
         if not callable(script) and not script:
             raise ValueError("an empty script: give at least one reply")
@@ -41,14 +45,21 @@ class ScriptedChat:
         return self._model
 
     def complete(
-        self, messages: Sequence[Message], schema: Schema | None = None, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None = None,
+        max_tokens: int | None = None,
     ) -> Reply:
         with self._lock:
             self.limits.append(max_tokens or self.max_tokens)
             turn = len(self.asked)
             self.asked.append(list(messages))
             self.schemas.append(schema)
-        line = self._script(messages) if callable(self._script) else self._script[min(turn, len(self._script) - 1)]
+        line = (
+            self._script(messages)
+            if callable(self._script)
+            else self._script[min(turn, len(self._script) - 1)]
+        )
         if isinstance(line, Exception):
             raise line
         return line if isinstance(line, Reply) else Reply(line, model=self._model)

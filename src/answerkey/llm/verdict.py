@@ -50,7 +50,15 @@ _EMPTY_REASON = re.compile(
     r"[\W_]*(?:reason(?:ing)?|string|your reason(?:ing)? here|short reason|text|n/?a|none)?[\W_]*"
 )
 _SHORTEST_COPY = 8  # words in a row
-_REASONS = ("reason", "reasoning", "explanation", "rationale", "justification", "comment", "feedback")
+_REASONS = (
+    "reason",
+    "reasoning",
+    "explanation",
+    "rationale",
+    "justification",
+    "comment",
+    "feedback",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +99,18 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
     own = [item for item in found if not _repeated(text, item, candidate)]
     problem = ""
     if not text.strip():
-        problem = "the reply ended inside its reasoning" if reply.text.strip() else "the reply is empty"
+        problem = (
+            "the reply ended inside its reasoning" if reply.text.strip() else "the reply is empty"
+        )
     elif cut is not None and re.search(names, text[cut:]):
         problem = "the reply is cut off inside its verdict"
     elif not own:
         problem = "the judge refused" if _REFUSAL.search(text[:500]) else NO_VERDICT
     if reply.truncated and (problem or text[own[-1].end :].strip(" \n\t`]")):
         problem = "the reply was cut off at the token limit: raise max_tokens"
-    return ParsedReply(() if problem else tuple(item.value for item in own), text, reasoning, problem)
+    return ParsedReply(
+        () if problem else tuple(item.value for item in own), text, reasoning, problem
+    )
 
 
 def plain_keys(given: Mapping[str, object]) -> dict[str, object]:
@@ -111,7 +123,9 @@ def reason_of(plain: Mapping[str, object]) -> str:
     return next((str(plain[key]).strip() for key in _REASONS if plain.get(key)), "")
 
 
-def read_verdict(reply: Reply, scales: Mapping[str, Scale], marker: str = "", candidate: str = "") -> Read:
+def read_verdict(
+    reply: Reply, scales: Mapping[str, Scale], marker: str = "", candidate: str = ""
+) -> Read:
     """Every criterion of `scales`, read from the last object of the reply that holds any of them.
 
     `marker` is what fenced the candidate's text in the prompt; an object that stands in `candidate` word for word is
@@ -164,7 +178,11 @@ def _without_fenced(text: str, marker: str) -> str:
 
 
 def _repeated(text: str, item: Found, candidate: str) -> bool:
-    return bool(candidate) and text[item.start : item.end] in candidate and len(text.strip()) > item.end - item.start
+    return (
+        bool(candidate)
+        and text[item.start : item.end] in candidate
+        and len(text.strip()) > item.end - item.start
+    )
 
 
 def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, object] | None:
@@ -193,7 +211,9 @@ def plain_key(key: str) -> str:
 @lru_cache(maxsize=1024)
 def _plain_key(key: str) -> str:
     plain = re.sub(r"[\W_]+", "_", key.strip().lower().removeprefix("rubric.")).strip("_")
-    return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(plain, plain)
+    return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(
+        plain, plain
+    )
 
 
 def _bare(text: str) -> str:
@@ -205,10 +225,22 @@ def _bare(text: str) -> str:
 def read_amount(given: object, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
     if is_mapping(given):
-        inner = [value for key, value in given.items() if plain_key(str(key)) in {"score", "value", "points"}]
-        return read_amount(inner[0], scale) if len(inner) == 1 else "no score in the object given for it"
+        inner = [
+            value
+            for key, value in given.items()
+            if plain_key(str(key)) in {"score", "value", "points"}
+        ]
+        return (
+            read_amount(inner[0], scale)
+            if len(inner) == 1
+            else "no score in the object given for it"
+        )
     if is_list(given):
-        return read_amount(given[0], scale) if len(given) == 1 else f"a list of {len(given)} where one number is due"
+        return (
+            read_amount(given[0], scale)
+            if len(given) == 1
+            else f"a list of {len(given)} where one number is due"
+        )
     if given is None or isinstance(given, bool):
         return f"{'null' if given is None else str(given).lower()} where a number is due"
     value = _from_text(given, scale) if isinstance(given, str) else given
@@ -243,7 +275,11 @@ def _from_text(written: str, scale: Scale) -> float | str:
 def _reason(given: Mapping[str, object]) -> str:
     """The reason given for the whole, or those given for each criterion."""
     whole = reason_of(given)
-    each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_mapping(part) and _reason(part))
+    each = (
+        f"{name}: {_reason(part)}"
+        for name, part in given.items()
+        if is_mapping(part) and _reason(part)
+    )
     return whole or "; ".join(each)
 
 
@@ -268,7 +304,9 @@ def _says(pattern: re.Pattern[str], text: str) -> bool:
     """Whether it is stated without a negation shortly before it, or a restriction (`but`, `only`) anywhere."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 25) : match.start()]
-        if not re.search(_NEGATION, before) and not re.search(r"\b(?:but|although|however|only|except)\b", text):
+        if not re.search(_NEGATION, before) and not re.search(
+            r"\b(?:but|although|however|only|except)\b", text
+        ):
             return True
     return False
 

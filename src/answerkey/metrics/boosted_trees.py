@@ -66,13 +66,22 @@ def from_json(written: dict[str, Any]) -> SmallModel:
     )
     inner, own = feature >= 0, np.arange(len(feature))
     shift = np.repeat(roots, sizes)
-    children = np.stack([np.where(inner, side + shift, own) for side in (right, left)], axis=1).astype(np.intp)
+    children = np.stack(
+        [np.where(inner, side + shift, own) for side in (right, left)], axis=1
+    ).astype(np.intp)
     depth, reached = 0, roots
     while inner[reached].any():
         depth, reached = depth + 1, np.unique(children[reached])
     tested = np.maximum(feature, 0).astype(np.intp)
     return SmallModel(
-        tuple(written["features"]), float(written["base"]), roots, depth, tested, threshold, children.ravel(), value
+        tuple(written["features"]),
+        float(written["base"]),
+        roots,
+        depth,
+        tested,
+        threshold,
+        children.ravel(),
+        value,
     )
 
 

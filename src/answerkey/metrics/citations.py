@@ -32,7 +32,11 @@ _CONTINUES = re.compile(r"[a-z\d\[(]")
 
 
 @metric(
-    "citation_validity", needs=("answer",), uses=("contexts",), empty="not applicable without a marker [n]", version=2
+    "citation_validity",
+    needs=("answer",),
+    uses=("contexts",),
+    empty="not applicable without a marker [n]",
+    version=2,
 )
 def citation_validity(case: Case, response: Response) -> Score:
     """Share of markers [n] that point to a retrieved passage: 0.5 for `[1] [9]` with two passages."""
@@ -41,11 +45,18 @@ def citation_validity(case: Case, response: Response) -> Score:
         return Score.not_applicable("the answer cites nothing")
     count = len(response.passages) or len(response.sources)
     wrong = sorted({mark for mark in marks if not 1 <= mark <= count})
-    missing = f"no passage {', '.join(f'[{mark}]' for mark in wrong)} among {count}" if wrong else ""
+    missing = (
+        f"no passage {', '.join(f'[{mark}]' for mark in wrong)} among {count}" if wrong else ""
+    )
     return Score(sum(1 <= mark <= count for mark in marks) / len(marks), missing)
 
 
-@metric("citation_coverage", needs=("answer",), empty="not applicable to an answer with no sentence", version=2)
+@metric(
+    "citation_coverage",
+    needs=("answer",),
+    empty="not applicable to an answer with no sentence",
+    version=2,
+)
 def citation_coverage(case: Case, response: Response) -> Score:
     """Share of the answer's sentences that carry a marker [n]: 0.5 for `One [1]. Two.`"""
     sentences = cited_sentences(response.answer or "")
@@ -60,9 +71,18 @@ _of_marks = partial(Facts, needs=("answer", "contexts"), uses=("question",), emp
 
 
 @metric_group(
-    _of_marks("citation_support", "Share of markers whose passage supports the sentence: 0.5 for one right of two."),
-    _of_marks("citation_precision", "Share of markers that are needed for the support of their sentence, as in ALCE."),
-    _of_marks("citation_recall", "Share of sentences that their cited passages support together, as in ALCE."),
+    _of_marks(
+        "citation_support",
+        "Share of markers whose passage supports the sentence: 0.5 for one right of two.",
+    ),
+    _of_marks(
+        "citation_precision",
+        "Share of markers that are needed for the support of their sentence, as in ALCE.",
+    ),
+    _of_marks(
+        "citation_recall",
+        "Share of sentences that their cited passages support together, as in ALCE.",
+    ),
 )
 def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
@@ -77,7 +97,10 @@ def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str
         for n, text, marks in asked
     ]
     found = dict(zip(asked, (_is_supported(score) for score in groundedness(singles)), strict=True))
-    table = [_supported(sentences, n, len(pairs[n][1].passages), found) for n, sentences in enumerate(answers)]
+    table = [
+        _supported(sentences, n, len(pairs[n][1].passages), found)
+        for n, sentences in enumerate(answers)
+    ]
     return {name: [row[name] for row in table] for name in names}
 
 
@@ -113,11 +136,16 @@ def _is_supported(score: Score) -> bool:
 
 
 def _supported(
-    sentences: Sequence[CitedSentence], n: int, passages: int, found: Mapping[tuple[int, str, tuple[int, ...]], bool]
+    sentences: Sequence[CitedSentence],
+    n: int,
+    passages: int,
+    found: Mapping[tuple[int, str, tuple[int, ...]], bool],
 ) -> dict[str, Score]:
     claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]
     if not any(sentence.marks for sentence in claims):
-        nothing = Score.not_applicable("the answer cites nothing" if claims else "the answer claims nothing")
+        nothing = Score.not_applicable(
+            "the answer cites nothing" if claims else "the answer claims nothing"
+        )
         return dict.fromkeys(("citation_support", "citation_precision", "citation_recall"), nothing)
     supported = needed = total = whole = 0
     details: list[CitationFinding] = []
@@ -127,11 +155,15 @@ def _supported(
         together = bool(valid) and found[n, sentence.text, valid]
         alone = [mark for mark in valid if found[n, sentence.text, (mark,)]]
         others = {mark: tuple(other for other in valid if other != mark) for mark in valid}
-        lost = [mark for mark in valid if not (others[mark] and found[n, sentence.text, others[mark]])]
+        lost = [
+            mark for mark in valid if not (others[mark] and found[n, sentence.text, others[mark]])
+        ]
         total, whole = total + len(marks), whole + together
         supported += len(alone)
         needed += len({*alone, *lost}) if together else 0
-        details.append({"text": sentence.text, "marks": list(marks), "supported": together, "alone": alone})
+        details.append(
+            {"text": sentence.text, "marks": list(marks), "supported": together, "alone": alone}
+        )
     wrong = next((item for item in details if item["marks"] and not item["alone"]), None)
     reason = f"{supported} of {counted(total, 'marker')} supported"
     if wrong:
@@ -139,7 +171,9 @@ def _supported(
     recall = f"{whole} of {counted(len(claims), 'sentence')} supported by the passages cited"
     return {
         "citation_support": Score(supported / total, reason, details={"sentences": details}),
-        "citation_precision": Score(needed / total, f"{needed} of {counted(total, 'marker')} needed"),
+        "citation_precision": Score(
+            needed / total, f"{needed} of {counted(total, 'marker')} needed"
+        ),
         "citation_recall": Score(whole / len(claims), recall),
     }
 
@@ -168,4 +202,6 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
 
 
 def _is_one_sentence(before: str, part: str) -> bool:
-    return before.endswith(":") or (_RUNS_ON.search(before) is not None and _CONTINUES.match(part) is not None)
+    return before.endswith(":") or (
+        _RUNS_ON.search(before) is not None and _CONTINUES.match(part) is not None
+    )

@@ -48,7 +48,9 @@ def claims(text: str) -> tuple[str, ...]:
         parts = [part for clause in _clauses(sentence) for part in _items(clause)]
         found += [_PRONOUN.sub(subject, part, count=1) if subject else part for part in parts]
         subject = _subject(sentence) or subject
-    return tuple(dict.fromkeys(part for part in found if any(ch.isalnum() for ch in part)))[:LONGEST]
+    return tuple(dict.fromkeys(part for part in found if any(ch.isalnum() for ch in part)))[
+        :LONGEST
+    ]
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -78,7 +80,11 @@ def _predicates(clause: str) -> list[str]:
 def _items(clause: str) -> list[str]:
     """`The members are X, Y and Z` as three claims; else the clause itself."""
     pieces = re.split(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+", clause)
-    if len(pieces) < 3 or "," not in clause or any(not 0 < len(piece.split()) <= 4 for piece in pieces[1:]):
+    if (
+        len(pieces) < 3
+        or "," not in clause
+        or any(not 0 < len(piece.split()) <= 4 for piece in pieces[1:])
+    ):
         return [clause]
     if any(_PLACED.search(piece) for piece in pieces[1:-1]):
         return [clause]

@@ -10,24 +10,43 @@ from functools import lru_cache
 from answerkey.metrics.number_words import COUNTED
 
 MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS) + "|sept"
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+_MONTH = (
+    "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS) + "|sept"
+)
 _DATE = re.compile(
     rf"\b(?:(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<end>(?:end|last day)(?=\s+of)))\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
     rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
     rf"|(?<![\d.])(?P<n1>\d{{1,2}})(?P<mark>[./])(?P<n2>\d{{1,2}})(?P=mark)(?P<n3>(?:19|20)\d\d)(?!\d)|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
     re.IGNORECASE,
 )
-_AMBIGUOUS_MONTHS = {"may", "mar", "march", "sep", "dec", "jan"}  # also a verb, names, or the end of another word
+_AMBIGUOUS_MONTHS = {
+    "may",
+    "mar",
+    "march",
+    "sep",
+    "dec",
+    "jan",
+}  # also a verb, names, or the end of another word
 _PERIOD = re.compile(
-    r"\b(?P<decade>[12]\d\d0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[\s-]+centur", re.IGNORECASE
+    r"\b(?P<decade>[12]\d\d0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[\s-]+centur",
+    re.IGNORECASE,
 )
 _HOUR_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _HOUR = rf"(?:\d{{1,2}}|{_HOUR_WORDS})"
-_HALF_OF_DAY = (
-    r"(?P<half>[ap]\.?\s?m\b\.?|(?:in the |this )?(?:early |late )?(?:morning|afternoon|evening)\b|at night\b)"
-)
+_HALF_OF_DAY = r"(?P<half>[ap]\.?\s?m\b\.?|(?:in the |this )?(?:early |late )?(?:morning|afternoon|evening)\b|at night\b)"
 _CLOCK = re.compile(
     rf"(?<![\d:.,$€£])(?:(?P<past>half|quarter|(?:\d{{1,2}}|ten|twenty|five)(?= minutes))(?: minutes)? (?P<way>past|to) "
     rf"(?P<hour>{_HOUR})\b(?:\s?{_HALF_OF_DAY})?"
@@ -62,7 +81,8 @@ _OFTEN = re.compile(
     re.IGNORECASE,
 )
 _REGULARLY = re.compile(
-    rf"\b({'|'.join(_UNITLY)})\b(?=\W*$|[.,;:!?)]|\s(?:to|by|at|on|in|with|for|and|or|from|until)\b)", re.IGNORECASE
+    rf"\b({'|'.join(_UNITLY)})\b(?=\W*$|[.,;:!?)]|\s(?:to|by|at|on|in|with|for|and|or|from|until)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -80,7 +100,11 @@ class Date:
         """1 when the parts that both give are the same, 0 when one differs, 0.5 when they share none."""
         both = [
             (mine, theirs)
-            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+            for mine, theirs in (
+                (self.year, other.year),
+                (self.month, other.month),
+                (self.day, other.day),
+            )
             if mine is not None and theirs is not None
         ]
         return 0.5 if not both else float(all(mine == theirs for mine, theirs in both))
@@ -110,7 +134,9 @@ def dates(text: str) -> tuple[Date, ...]:
             or match["month"].lower() not in _AMBIGUOUS_MONTHS
         ):
             day, year = match["day"] or match["day2"], int(match["year"] or 0)
-            month = next(n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
+            month = next(
+                n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3])
+            )
             last = calendar.monthrange(year or 2001, month)[1] if match["end"] else None
             found.append(Date(year or None, month, int(day) if day else last))
     return tuple(found)
@@ -119,7 +145,11 @@ def dates(text: str) -> tuple[Date, ...]:
 def _numeric(one: int, two: int, year: int, mark: str) -> list[Date]:
     """`03.07.2020` is a day in July; `03/07/2020` may also be one in March."""
     orders = ((one, two),) if mark == "." else ((one, two), (two, one))
-    return [Date(year, month, day) for day, month in dict.fromkeys(orders) if 1 <= month <= 12 and 1 <= day <= 31]
+    return [
+        Date(year, month, day)
+        for day, month in dict.fromkeys(orders)
+        if 1 <= month <= 12 and 1 <= day <= 31
+    ]
 
 
 def without_dates(text: str, years: bool = False) -> str:
@@ -156,7 +186,9 @@ def clock_times(text: str) -> list[tuple[int, int, int, bool]]:
 
 def _time(match: re.Match[str]) -> tuple[int, bool] | None:
     if match["twelve"]:
-        return (0 if "mid" in match["twelve"].lower() and "day" not in match["twelve"].lower() else 720), True
+        return (
+            0 if "mid" in match["twelve"].lower() and "day" not in match["twelve"].lower() else 720
+        ), True
     half = "".join(match[name] or "" for name in ("half", "half2", "half3", "half4")).lower()
     hour = _whole(match["hour"] or match["h24"] or match["h12"])
     minutes = int(match["m24"] or match["m12"] or 0)
@@ -166,7 +198,12 @@ def _time(match: re.Match[str]) -> tuple[int, bool] | None:
     if hour > 24 or (half and hour > 12 and not match["h24"]):
         return None
     if half and hour <= 12:
-        late = half[0] == "p" or "afternoon" in half or "evening" in half or ("night" in half and hour > 5)
+        late = (
+            half[0] == "p"
+            or "afternoon" in half
+            or "evening" in half
+            or ("night" in half and hour > 5)
+        )
         hour = hour % 12 + (12 if late else 0)
     sure = bool(half) or hour > 12 or hour == 0 or (match["h24"] or "").startswith("0")
     return (60 * hour + minutes) % 1440, sure
@@ -178,15 +215,22 @@ def frequencies(text: str) -> list[tuple[int, int, float]]:
     for match in _OFTEN.finditer(text):
         if unit := match["unit"] or match["unitly"]:
             times = _TIMES.get((match["times"] or "").lower()) or _whole(match["many"])
-            found.append((*match.span(), times * _PER_YEAR[_UNITLY.get(unit.lower(), unit.lower())]))
+            found.append(
+                (*match.span(), times * _PER_YEAR[_UNITLY.get(unit.lower(), unit.lower())])
+            )
         else:
             every = (match["every"] or "1").lower()
             found.append(
-                (*match.span(), _PER_YEAR[match["unit2"].lower()] / (2 if every == "other" else _whole(every)))
+                (
+                    *match.span(),
+                    _PER_YEAR[match["unit2"].lower()] / (2 if every == "other" else _whole(every)),
+                )
             )
     return found
 
 
 def regularly(text: str) -> list[tuple[int, int, float]]:
     """Every `monthly` that is no part of `the monthly fee`, as (start, end, times per year)."""
-    return [(*match.span(), _PER_YEAR[_UNITLY[match[1].lower()]]) for match in _REGULARLY.finditer(text)]
+    return [
+        (*match.span(), _PER_YEAR[_UNITLY[match[1].lower()]]) for match in _REGULARLY.finditer(text)
+    ]

@@ -21,8 +21,12 @@ from answerkey.types import Pair, Score
 LONG_FROM, LONG_TO = 15, 400  # words of an expected answer whose facts count in its agreement
 _SHOWN = 3
 _NO_CLAIM = "not applicable to an answer without a claim"
-_of_expected = partial(Facts, needs=("answer", "expected"), uses=("question",), empty="0 for an empty answer")
-_of_passages = partial(Facts, needs=("answer", "expected", "contexts"), uses=("question",), empty=_NO_CLAIM)
+_of_expected = partial(
+    Facts, needs=("answer", "expected"), uses=("question",), empty="0 for an empty answer"
+)
+_of_passages = partial(
+    Facts, needs=("answer", "expected", "contexts"), uses=("question",), empty=_NO_CLAIM
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +45,28 @@ class Checked:
 
 
 @metric_group(
-    _of_expected("fact_recall", "Share of the expected facts that the answer states: 0.5 for one of two."),
-    _of_expected("fact_precision", "Share of the answer's claims that the expected answer supports.", empty=_NO_CLAIM),
+    _of_expected(
+        "fact_recall", "Share of the expected facts that the answer states: 0.5 for one of two."
+    ),
+    _of_expected(
+        "fact_precision",
+        "Share of the answer's claims that the expected answer supports.",
+        empty=_NO_CLAIM,
+    ),
     _of_expected("fact_f1", "Harmonic mean of fact_recall and fact_precision."),
-    _of_expected("fact_contradictions", "Share of the answer's claims that contradict the expected answer.", better="lower",
-                 empty=_NO_CLAIM),
-)  # fmt: skip
+    _of_expected(
+        "fact_contradictions",
+        "Share of the answer's claims that contradict the expected answer.",
+        better="lower",
+        empty=_NO_CLAIM,
+    ),
+)
 def fact_metrics(
-    pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge | None = None, by_judge: bool = False
+    pairs: Sequence[Pair],
+    *,
+    names: Sequence[str],
+    judge: Judge | None = None,
+    by_judge: bool = False,
 ) -> dict[str, list[Score]]:
     """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
     checked = _checked(pairs, _decider(judge, by_judge), passages=False)
@@ -56,15 +74,34 @@ def fact_metrics(
 
 
 @metric_group(
-    _of_passages("context_fact_recall", "Share of the expected facts in the passages.", empty="0 without any"),
-    _of_passages("context_utilisation", "Of the expected facts in the passages, the share that the answer states.",
-                 empty="not applicable where the passages have none"),
-    _of_passages("hallucination", "Share of claims in neither the passages nor the expected answer.", better="lower"),
-    _of_passages("self_knowledge", "Share of claims that are right but not in the passages.", better="neither"),
-    _of_passages("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower"),
-)  # fmt: skip
+    _of_passages(
+        "context_fact_recall", "Share of the expected facts in the passages.", empty="0 without any"
+    ),
+    _of_passages(
+        "context_utilisation",
+        "Of the expected facts in the passages, the share that the answer states.",
+        empty="not applicable where the passages have none",
+    ),
+    _of_passages(
+        "hallucination",
+        "Share of claims in neither the passages nor the expected answer.",
+        better="lower",
+    ),
+    _of_passages(
+        "self_knowledge",
+        "Share of claims that are right but not in the passages.",
+        better="neither",
+    ),
+    _of_passages(
+        "noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower"
+    ),
+)
 def passage_fact_metrics(
-    pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge | None = None, by_judge: bool = False
+    pairs: Sequence[Pair],
+    *,
+    names: Sequence[str],
+    judge: Judge | None = None,
+    by_judge: bool = False,
 ) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""
     checked = _checked(pairs, _decider(judge, by_judge), passages=True)
@@ -82,16 +119,22 @@ def _decider(judge: Judge | None, by_judge: bool) -> Decider:
 
 def _columns(names: Sequence[str], checked: Sequence[Checked]) -> dict[str, list[Score]]:
     scores = {
-        name: [Score.failed(one.error) if one.error else _MEASURES[name](one) for one in checked] for name in names
+        name: [Score.failed(one.error) if one.error else _MEASURES[name](one) for one in checked]
+        for name in names
     }
     if not any(one.calls for one in checked):
         return scores
     used = [
-        of_all_calls(one.calls) | {key: one.calls[0].get(key) for key in ("model", "call")} if one.calls else {}
+        of_all_calls(one.calls) | {key: one.calls[0].get(key) for key in ("model", "call")}
+        if one.calls
+        else {}
         for one in checked
     ]
     with_calls = {
-        name: [replace(score, details={**score.details, **call}) for score, call in zip(column, used, strict=True)]
+        name: [
+            replace(score, details={**score.details, **call})
+            for score, call in zip(column, used, strict=True)
+        ]
         for name, column in scores.items()
     }
     return cost_once(with_calls)
@@ -121,14 +164,17 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
         name = BY_WORDS if BY_WORDS in by else "".join(by[:1])
         error = next((one.error for one in four if one.error), "")
         calls = tuple(one.call for one in four if one.call)
-        checked.append(Checked(facts, own, *(one.decisions for one in four), by=name, error=error, calls=calls))
+        checked.append(
+            Checked(facts, own, *(one.decisions for one in four), by=name, error=error, calls=calls)
+        )
     return checked
 
 
 def fact_recalls(pairs: Sequence[Pair]) -> list[Score | None]:
     """For each pair the share of expected facts found, with each fact in its details; None without a fact or a claim."""
     return [
-        _recall(one) if one.facts and one.claims else None for one in _checked(pairs, LocalDecider(), passages=False)
+        _recall(one) if one.facts and one.claims else None
+        for one in _checked(pairs, LocalDecider(), passages=False)
     ]
 
 
@@ -150,7 +196,9 @@ def _precision(one: Checked) -> Score:
         return Score.not_applicable("the answer makes no claim")
     right = [decision.holds for decision in one.in_expected]
     wrong = [claim for claim, ok in zip(one.claims, right, strict=True) if not ok]
-    details = {"claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")}
+    details = {
+        "claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")
+    }
     reason = f"{sum(right)} of {counted(len(right), 'claim')} supported by the expected answer"
     return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
 
@@ -163,11 +211,17 @@ def _f1(one: Checked) -> Score:
     total = recall + (precision or 0.0)
     value = 2 * recall * (precision or 0.0) / total if total else 0.0
     details = {**found.details, **right.details}
-    return Score(value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}", details=details)
+    return Score(
+        value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}", details=details
+    )
 
 
 def _contradictions(one: Checked) -> Score:
-    wrong = [claim for claim, decision in zip(one.claims, one.in_expected, strict=True) if decision.contradicted]
+    wrong = [
+        claim
+        for claim, decision in zip(one.claims, one.in_expected, strict=True)
+        if decision.contradicted
+    ]
     return replace(_share(one, wrong, "contradicted"), details=_precision(one).details)
 
 
@@ -181,28 +235,44 @@ def _context_recall(one: Checked) -> Score:
 
 
 def _utilisation(one: Checked) -> Score:
-    stated = [own.holds for own, there in zip(one.in_answer, one.facts_in_passages, strict=True) if there.holds]
+    stated = [
+        own.holds
+        for own, there in zip(one.in_answer, one.facts_in_passages, strict=True)
+        if there.holds
+    ]
     if not stated:
         return Score.not_applicable("the passages contain no expected fact")
-    return Score(sum(stated) / len(stated), f"{sum(stated)} of {counted(len(stated), 'fact')} used; {one.by}")
+    return Score(
+        sum(stated) / len(stated), f"{sum(stated)} of {counted(len(stated), 'fact')} used; {one.by}"
+    )
 
 
 def _hallucination(one: Checked) -> Score:
-    return _share(one, _which(one, in_expected=False, in_passages=False), "in neither passages nor expected answer")
+    return _share(
+        one,
+        _which(one, in_expected=False, in_passages=False),
+        "in neither passages nor expected answer",
+    )
 
 
 def _self_knowledge(one: Checked) -> Score:
-    return _share(one, _which(one, in_expected=True, in_passages=False), "right and not in the passages")
+    return _share(
+        one, _which(one, in_expected=True, in_passages=False), "right and not in the passages"
+    )
 
 
 def _noise(one: Checked) -> Score:
-    return _share(one, _which(one, in_expected=False, in_passages=True), "wrong and in the passages")
+    return _share(
+        one, _which(one, in_expected=False, in_passages=True), "wrong and in the passages"
+    )
 
 
 def _which(one: Checked, *, in_expected: bool, in_passages: bool) -> list[str]:
     return [
         claim
-        for claim, expected, passages in zip(one.claims, one.in_expected, one.claims_in_passages, strict=True)
+        for claim, expected, passages in zip(
+            one.claims, one.in_expected, one.claims_in_passages, strict=True
+        )
         if (expected.holds, passages.holds) == (in_expected, in_passages)
     ]
 
@@ -214,7 +284,9 @@ def _share(one: Checked, chosen: Sequence[str], what: str) -> Score:
     return Score(len(chosen) / len(one.claims), _reason(one, reason, chosen))
 
 
-def _listed(texts: Sequence[str], decisions: Sequence[Decision], yes: str, no: str) -> list[dict[str, object]]:
+def _listed(
+    texts: Sequence[str], decisions: Sequence[Decision], yes: str, no: str
+) -> list[dict[str, object]]:
     return [
         {
             "text": text,
@@ -232,7 +304,13 @@ def _reason(one: Checked, count: str, examples: Sequence[str]) -> str:
 
 
 _MEASURES = {
-    "fact_recall": _recall, "fact_precision": _precision, "fact_f1": _f1, "fact_contradictions": _contradictions,
-    "context_fact_recall": _context_recall, "context_utilisation": _utilisation, "hallucination": _hallucination,
-    "self_knowledge": _self_knowledge, "noise_sensitivity": _noise,
-}  # fmt: skip
+    "fact_recall": _recall,
+    "fact_precision": _precision,
+    "fact_f1": _f1,
+    "fact_contradictions": _contradictions,
+    "context_fact_recall": _context_recall,
+    "context_utilisation": _utilisation,
+    "hallucination": _hallucination,
+    "self_knowledge": _self_knowledge,
+    "noise_sensitivity": _noise,
+}

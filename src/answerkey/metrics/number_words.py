@@ -6,18 +6,58 @@ import re
 from functools import lru_cache
 
 _COUNTS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-)  # fmt: skip
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+)
 _TENS = {
     word: 10 * n
-    for n, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)
+    for n, word in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
+    )
 }
-SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
+    "thirty": 30.0,
+    "forty": 40.0,
+    "fifty": 50.0,
+}
+_ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
-COUNTED = {word: int(value) for word, value in {**SPELLED, **ORDER}.items()}  # `second` and `two` are both 2
-_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: int(n) for word, n in ORDER.items() if n > 2}
+COUNTED = {
+    word: int(value) for word, value in {**SPELLED, **ORDER}.items()
+}  # `second` and `two` are both 2
+_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {
+    word: int(n) for word, n in ORDER.items() if n > 2
+}
 _COUNT, _UNDER_TEN = "|".join(_COUNTS), "|".join(_COUNTS[1:10])
 _MEASURES = (
     r"(?:hour|year|day|minute|month|week|mile|pound|kilo|teaspoon|tablespoon|tablet|cup)s?"
@@ -25,7 +65,9 @@ _MEASURES = (
 )
 _FRACTION = re.compile(r"(?:(\d+)\s?)?([½¼¾⅓⅔⅛])")
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 0.125}
-_COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNDER_TEN}|{'|'.join(_ORDINALS[:9])}))?\b", re.IGNORECASE)
+_COMPOUND = re.compile(
+    rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNDER_TEN}|{'|'.join(_ORDINALS[:9])}))?\b", re.IGNORECASE
+)
 _HUNDREDS = re.compile(
     rf"\b(an?|{_UNDER_TEN}|\d) hundred\b(?!\s?(?:thousand|million))(?:(?: and)? (\d{{1,2}}|{_COUNT})\b(?!,))?",
     re.IGNORECASE,
@@ -39,13 +81,15 @@ _PART = re.compile(
     rf"\b(?P<many>an?|{_UNDER_TEN})[\s-](?P<part>{'|'.join(_PARTS)})s?(?P<of>\s+of\b)?(?P<unit>\s+an?\s+(?:{_MEASURES}))?(?=(?P<after>.?))"
     rf"|\bhalf(?P<half>\s+an?\s+(?=(?:{_MEASURES}|million|billion)\b)|\s+(?=of\b|the\b|its\b|their\b|all\b))",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _SINGLE = re.compile(
     rf"\b(than|within|for|after|least|about|over|under|last|lasts|takes?) an? (?=(?:{_MEASURES})\b(?! and\b))",
     re.IGNORECASE,
 )
 _DOZEN = re.compile(rf"\b(?:(half an?|an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
-_QUARTER = re.compile(r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE)
+_QUARTER = re.compile(
+    r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE
+)
 _POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
 _PERCENTAGE_POINTS = re.compile(r"(?<=\d)\s?(?:percentage points?|per cent|pct)\b", re.IGNORECASE)
 # From two upwards, in the order of the refusals' languages; read only before a unit: `once` is eleven before `meses` alone.
@@ -61,13 +105,24 @@ _ELSEWHERE = {
         "dua tiga empat lima enam tujuh lapan sembilan sepuluh sebelas",
     )
     for value, word in enumerate(counts.split(), start=2)
-} | {"duas": 2, "delapan": 8, "zwanzig": 20, "vingt": 20, "veinte": 20, "vinte": 20, "venti": 20, "twintig": 20}
+} | {
+    "duas": 2,
+    "delapan": 8,
+    "zwanzig": 20,
+    "vingt": 20,
+    "veinte": 20,
+    "vinte": 20,
+    "venti": 20,
+    "twintig": 20,
+}
 _UNITS_ELSEWHERE = (
     r"jahre?n?|monate?n?|wochen|tage?n?|stunden|minuten|prozent|euro|ans|années|mois|semaines|jours|heures|minutes|euros"
     r"|años|meses|semanas|días|horas|minutos|anos|dias|anni|mesi|settimane|giorni|ore|minuti|jaar|maanden|weken|dagen|uur"
     r"|tahun|bulan|minggu|hari|jam|minit|menit"
 )
-_COUNT_ELSEWHERE = re.compile(rf"\b({'|'.join(_ELSEWHERE)})(?=\s(?:{_UNITS_ELSEWHERE})\b)", re.IGNORECASE)
+_COUNT_ELSEWHERE = re.compile(
+    rf"\b({'|'.join(_ELSEWHERE)})(?=\s(?:{_UNITS_ELSEWHERE})\b)", re.IGNORECASE
+)
 
 
 def without_fractions(text: str) -> str:
@@ -83,14 +138,21 @@ def in_digits(text: str) -> str:
     '27 people waited 1.5 hour for 20 % of the price'
     """
     text = _COUNT_ELSEWHERE.sub(lambda m: str(_ELSEWHERE[m[1].lower()]), without_fractions(text))
-    text = _COMPOUND.sub(lambda m: str(_TENS[m[1].lower()] + (COUNTED[m[2].lower()] if m[2] else 0)), text)
-    text = _QUARTER.sub(lambda m: f"quarter {COUNTED.get(m[1].lower(), m[1][0])}" if m[1] else "quarter ", text)
+    text = _COMPOUND.sub(
+        lambda m: str(_TENS[m[1].lower()] + (COUNTED[m[2].lower()] if m[2] else 0)), text
+    )
+    text = _QUARTER.sub(
+        lambda m: f"quarter {COUNTED.get(m[1].lower(), m[1][0])}" if m[1] else "quarter ", text
+    )
     text = _HUNDREDS.sub(lambda m: str(100 * _count(m[1]) + (_count(m[2]) if m[2] else 0)), text)
     text = _SCALED.sub(lambda m: str(COUNTED[m[1].lower()]), text)
     text = _AND_A_HALF.sub(_with_half, text)
     text = _PART.sub(_share, text)
     text = _SINGLE.sub(lambda m: f"{m[1]} 1 ", text)
-    text = _DOZEN.sub(lambda m: "6" if (m[1] or "").lower().startswith("half") else str(12 * _count(m[1] or "a")), text)
+    text = _DOZEN.sub(
+        lambda m: "6" if (m[1] or "").lower().startswith("half") else str(12 * _count(m[1] or "a")),
+        text,
+    )
     text = _POINTS.sub(lambda m: f"{float(m[1].rstrip('.,').replace(',', '')) / 100:g} %", text)
     return _PERCENTAGE_POINTS.sub(" %", text)
 

@@ -41,7 +41,9 @@ def exact_match(case: Case, response: Response) -> float:
     return float(any(normalise(expected) == answer for expected in case.expected))
 
 
-@metric("keyword_recall", needs=("answer", "expected"), empty="0 where the expected answer has no word")
+@metric(
+    "keyword_recall", needs=("answer", "expected"), empty="0 where the expected answer has no word"
+)
 def keyword_recall(case: Case, response: Response) -> Score:
     """Share of the expected answer's words that the answer contains: 0.5 for `Paris` of `Paris, France`."""
     given = set(words(response.answer or ""))
@@ -66,15 +68,34 @@ def rouge_l(case: Case, response: Response) -> float:
     return _best(_rouge_l, case, response)
 
 
-@metric("chrf", batch=True, low=0, high=100, needs=("answer", "expected"), empty="0 where either is empty")
+@metric(
+    "chrf",
+    batch=True,
+    low=0,
+    high=100,
+    needs=("answer", "expected"),
+    empty="0 where either is empty",
+)
 def chrf(pairs: Sequence[Pair]) -> list[float]:
     """Character n-gram F2 score (chrF2, 1 to 6 characters), 0 to 100: 100 for the same text."""
-    flat = [(plain(response.answer or ""), plain(expected)) for case, response in pairs for expected in case.expected]
+    flat = [
+        (plain(response.answer or ""), plain(expected))
+        for case, response in pairs
+        for expected in case.expected
+    ]
     scores = iter(_chrf_scores([answer for answer, _ in flat], [expected for _, expected in flat]))
     return [max(islice(scores, len(case.expected))) for case, _ in pairs]
 
 
-@metric("answer_length", low=0, high=None, better="neither", needs=("answer",), empty="0", unit="characters")
+@metric(
+    "answer_length",
+    low=0,
+    high=None,
+    better="neither",
+    needs=("answer",),
+    empty="0",
+    unit="characters",
+)
 def answer_length(case: Case, response: Response) -> float:
     """Characters in the answer; a description, not a quality."""
     return float(len(response.answer or ""))
@@ -89,7 +110,9 @@ def _squad_f1(answer: str, expected: str) -> float:
     if not given or not wanted:
         return float(given == wanted)
     counts, wanted_counts = Counter(given), Counter(wanted)
-    same = sum([min(counts[word], wanted_counts[word]) for word in counts.keys() & wanted_counts.keys()])
+    same = sum(
+        [min(counts[word], wanted_counts[word]) for word in counts.keys() & wanted_counts.keys()]
+    )
     return 2 * same / (len(given) + len(wanted))
 
 
@@ -118,7 +141,10 @@ def _chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]
     """
     import numpy as np
 
-    left, right = ["".join(text.split()) for text in answers], ["".join(text.split()) for text in expected]
+    left, right = (
+        ["".join(text.split()) for text in answers],
+        ["".join(text.split()) for text in expected],
+    )
     sizes = np.array([[len(text) for text in left], [len(text) for text in right]])
     matches = np.zeros((ORDER, len(left)))
     for start in range(0, len(left), _AT_ONCE):
@@ -158,7 +184,12 @@ def _grams_in_common(left: Sequence[str], right: Sequence[str]) -> Floats:
         return np.zeros((ORDER, len(left)))
     rights = np.concatenate([[0], np.cumsum(keys & 1)])
     keys >>= 1
-    return np.array([_matches(keys >> bits * (ORDER - n), rights, bits, n, len(left)) for n in range(1, ORDER + 1)])
+    return np.array(
+        [
+            _matches(keys >> bits * (ORDER - n), rights, bits, n, len(left))
+            for n in range(1, ORDER + 1)
+        ]
+    )
 
 
 def _matches(grams: Ints, rights: Ints, bits: int, order: int, count: int) -> Floats:
@@ -171,7 +202,9 @@ def _matches(grams: Ints, rights: Ints, bits: int, order: int, count: int) -> Fl
     shared = np.flatnonzero(same)
     gram = grams[edges[shared]]
     whole = (gram & ((1 << bits) - 1)) > 0  # the last letter is none where the text has ended
-    return np.bincount(gram >> (bits * order), weights=same[shared] * whole, minlength=count).astype(np.float64)
+    return np.bincount(
+        gram >> (bits * order), weights=same[shared] * whole, minlength=count
+    ).astype(np.float64)
 
 
 def _in_halves(left: Sequence[str], right: Sequence[str]) -> Floats:
@@ -180,8 +213,15 @@ def _in_halves(left: Sequence[str], right: Sequence[str]) -> Floats:
 
     if len(left) > 1:
         half = len(left) // 2
-        return np.hstack([_grams_in_common(left[:half], right[:half]), _grams_in_common(left[half:], right[half:])])
-    counted = [(_grams(left[0], order) & _grams(right[0], order)).total() for order in range(1, ORDER + 1)]
+        return np.hstack(
+            [
+                _grams_in_common(left[:half], right[:half]),
+                _grams_in_common(left[half:], right[half:]),
+            ]
+        )
+    counted = [
+        (_grams(left[0], order) & _grams(right[0], order)).total() for order in range(1, ORDER + 1)
+    ]
     return np.array(counted, dtype=float)[:, None]
 
 

@@ -21,12 +21,21 @@ _MISSING: Mapping[str, tuple[str, Callable[[Case, Response], bool]]] = {
     "answer": ("no answer", lambda case, response: response.answer is not None),
     "expected": ("no expected answer in the case", lambda case, response: bool(case.expected)),
     "contexts": ("no passages retrieved", lambda case, response: bool(response.passages)),
-    "relevant": ("no relevance labels in the case", lambda case, response: case.relevant is not None),
-    "retrieved": ("no ranking in the response", lambda case, response: response.retrieved is not None or bool(response.passages)),
+    "relevant": (
+        "no relevance labels in the case",
+        lambda case, response: case.relevant is not None,
+    ),
+    "retrieved": (
+        "no ranking in the response",
+        lambda case, response: response.retrieved is not None or bool(response.passages),
+    ),
     "route": ("no route reported", lambda case, response: response.route is not None),
-    "expected_route": ("no expected route in the case", lambda case, response: case.expected_route is not None),
+    "expected_route": (
+        "no expected route in the case",
+        lambda case, response: case.expected_route is not None,
+    ),
     "seconds": ("no response time known", lambda case, response: response.seconds is not None),
-}  # fmt: skip
+}
 NEEDS = frozenset(_MISSING) | {"question", "criteria"}  # every case has these two
 
 
@@ -50,8 +59,14 @@ class Plan:
 
     def split_at(self, tool: str) -> tuple[Plan, Plan]:
         """The steps that do without a tool such as `judge`, and those of ours that use it."""
-        using = [tool in step.arguments and step.metrics[0].module.startswith("answerkey.") for step in self.steps]
-        without, with_it = ([s for s, u in zip(self.steps, using, strict=True) if u is used] for used in (False, True))
+        using = [
+            tool in step.arguments and step.metrics[0].module.startswith("answerkey.")
+            for step in self.steps
+        ]
+        without, with_it = (
+            [s for s, u in zip(self.steps, using, strict=True) if u is used]
+            for used in (False, True)
+        )
         return Plan(tuple(without)), Plan(tuple(with_it))
 
     def score(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
@@ -72,7 +87,9 @@ class Plan:
 
 
 def make_plan(
-    names: Iterable[str], provided: Mapping[str, object], settings: Mapping[str, Mapping[str, object]] | None = None
+    names: Iterable[str],
+    provided: Mapping[str, object],
+    settings: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Plan:
     """Find the metrics, bind each to what it needs, and compute those of one function in one step."""
     groups: dict[tuple[object, ...], list[Metric]] = {}
@@ -104,7 +121,9 @@ class _Lacking:
             if need in _MISSING:
                 if need not in self._found:
                     reason, present = _MISSING[need]
-                    self._found[need] = {n: reason for n, pair in enumerate(self._pairs) if not present(*pair)}
+                    self._found[need] = {
+                        n: reason for n, pair in enumerate(self._pairs) if not present(*pair)
+                    }
                 lacking |= self._found[need]
         return lacking
 
@@ -124,7 +143,10 @@ def _run(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
         checked = _checked(given[metric.name], metric)
         if lacking:
             scores = iter(checked)
-            checked = [Score.not_applicable(lacking[n]) if n in lacking else next(scores) for n in range(len(pairs))]
+            checked = [
+                Score.not_applicable(lacking[n]) if n in lacking else next(scores)
+                for n in range(len(pairs))
+            ]
         columns[metric.name] = checked
     return columns
 
@@ -133,13 +155,17 @@ def _singles(metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pa
     return [_guarded_single(metric, arguments, pair) for pair in pairs]
 
 
-def _awaited_singles(metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]) -> list[Score]:
+def _awaited_singles(
+    metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]
+) -> list[Score]:
     """The scores of an async function, awaited several at a time."""
     given = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
     for value in given:
         if isinstance(value, IncompleteError):
             raise value
-    return [Score.failed(error_text(v)) if isinstance(v, BaseException) else as_score(v) for v in given]
+    return [
+        Score.failed(error_text(v)) if isinstance(v, BaseException) else as_score(v) for v in given
+    ]
 
 
 def _guarded_single(metric: Metric, arguments: Mapping[str, object], pair: Pair) -> Score:
@@ -206,7 +232,9 @@ def _checked(scores: Iterable[Score], metric: Metric) -> list[Score]:
 
 def _corrected(score: Score, metric: Metric) -> Score:
     if score.details and not metric.module.startswith("answerkey."):
-        score = replace(score, details=plain_json(score.details))  # a user's metric may put anything there
+        score = replace(
+            score, details=plain_json(score.details)
+        )  # a user's metric may put anything there
     if score.value is None:
         return score
     try:
@@ -214,16 +242,25 @@ def _corrected(score: Score, metric: Metric) -> Score:
     except OverflowError:  # an integer beyond every float
         value = math.inf
     except (TypeError, ValueError):
-        return Score.failed(f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details)
+        return Score.failed(
+            f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details
+        )
     if not abs(value) <= LARGEST:
-        shown = value if abs(value) == math.inf or math.isnan(value) else f"{value:.3g}, beyond {LARGEST:g}"
+        shown = (
+            value
+            if abs(value) == math.inf or math.isnan(value)
+            else f"{value:.3g}, beyond {LARGEST:g}"
+        )
         return Score.failed(f"{metric.name} returned {shown}", **score.details)
     facts = metric.facts
-    low, high = -math.inf if facts.low is None else facts.low, math.inf if facts.high is None else facts.high
-    if not low - _ROUNDING <= value <= high + _ROUNDING and not metric.module.startswith("answerkey."):
-        expected = (
-            f"{facts.low if facts.low is not None else 'any'} to {facts.high if facts.high is not None else 'any'}"
-        )
+    low, high = (
+        -math.inf if facts.low is None else facts.low,
+        math.inf if facts.high is None else facts.high,
+    )
+    if not low - _ROUNDING <= value <= high + _ROUNDING and not metric.module.startswith(
+        "answerkey."
+    ):
+        expected = f"{facts.low if facts.low is not None else 'any'} to {facts.high if facts.high is not None else 'any'}"
         return Score.failed(
             f"{metric.name} returned {value:g}, outside its declared range {expected}; declare low and high"
         )

@@ -24,11 +24,14 @@ _DEGREES = 2.0  # between scales: 350 °F are given as 175 °C
 _POUND = 0.45359237  # kilograms
 _SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re.IGNORECASE)
 _UNIT = re.compile(
-    r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b", re.IGNORECASE
+    r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b",
+    re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d[\d.,']*")
 _RANGE = re.compile(r"\s?(?:to|and|or|bis|à|a|-|–|—)\s?", re.IGNORECASE)
-_PLUS = re.compile(r",?\s+(?:and\s+)?", re.IGNORECASE)  # between the parts of `2 hours and 15 minutes`
+_PLUS = re.compile(
+    r",?\s+(?:and\s+)?", re.IGNORECASE
+)  # between the parts of `2 hours and 15 minutes`
 _SPELLED = re.compile(rf"\b(?:{'|'.join(SPELLED)})\b", re.IGNORECASE)
 _ORDERED = re.compile(rf"\b({'|'.join(ORDER)})\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _RATE = re.compile(
@@ -38,7 +41,15 @@ _RATE = re.compile(
 _FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb
 _CODE = re.compile(r"\b[A-Z]{3}\s?$")
 _NUMBERED = re.compile(rf"\b({'|'.join(sorted(word_list('numbered')))}) $", re.IGNORECASE)
-_DURATIONS = {"h": 1 / 8766, "d": 1 / 365.25, "w": 1 / 52.18, "m": 1 / 12, "q": 0.25, "y": 1.0, "a": 1.0}  # years
+_DURATIONS = {
+    "h": 1 / 8766,
+    "d": 1 / 365.25,
+    "w": 1 / 52.18,
+    "m": 1 / 12,
+    "q": 0.25,
+    "y": 1.0,
+    "a": 1.0,
+}  # years
 CLOCK, FREQUENCY, CENTS, NUMBERED = "clock", "frequency", "cents", "number of a "
 
 
@@ -60,10 +71,16 @@ class Figure:
     size: float = 1.0
     offset: float = 0.0
     per: float = 0.0  # years: 1/12 for `9 euros a month`, 0 without a rate
-    span: tuple[int, int] = field(default=(0, 0), compare=False)  # its place in the text, with its unit
+    span: tuple[int, int] = field(
+        default=(0, 0), compare=False
+    )  # its place in the text, with its unit
 
     def __str__(self) -> str:
-        unit = self.dimension.removeprefix("currency ") if self.money else self.dimension and f"({self.dimension})"
+        unit = (
+            self.dimension.removeprefix("currency ")
+            if self.money
+            else self.dimension and f"({self.dimension})"
+        )
         return f"{self.value:,.10g}{' %' if self.percent else ''}{f' {unit}' if unit else ''}"
 
     @property
@@ -93,12 +110,17 @@ class Figure:
     def count(self) -> bool:
         """A small whole number without a unit: it may count or number things that the text lists."""
         numbered = not self.dimension or self.dimension.startswith(NUMBERED)
-        return self.whole and abs(self.value) < 100 and numbered and not (self.percent or self.money)
+        return (
+            self.whole and abs(self.value) < 100 and numbered and not (self.percent or self.money)
+        )
 
     def written(self, digits: str) -> bool:
         """Whether it is written with those digits, without its million or billion."""
         try:
-            return any(math.isclose(abs(self.value), float(digits) * scale) for scale in (1.0, 1e3, 1e6, 1e9, 1e12))
+            return any(
+                math.isclose(abs(self.value), float(digits) * scale)
+                for scale in (1.0, 1e3, 1e6, 1e9, 1e12)
+            )
         except ValueError:
             return False
 
@@ -131,15 +153,26 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
             for match in _ORDERED.finditer(text)
         ]
         # As many characters as before, so that places stay the same.
-        text = _SPELLED.sub(lambda match: f"{SPELLED[match[0].lower()]:g}".rjust(len(match[0]), "\0"), text)
+        text = _SPELLED.sub(
+            lambda match: f"{SPELLED[match[0].lower()]:g}".rjust(len(match[0]), "\0"), text
+        )
     counted = _in_digits_only(text, decimal)
     found += counted
     if spelled:
         taken = [figure.span for figure in counted]
-        free = [each for each in regularly(text) if not any(start < each[1] <= end for start, end in taken)]
-        found += [Figure(times, 0.01, dimension=FREQUENCY, span=(start, end)) for start, end, times in free]
+        free = [
+            each
+            for each in regularly(text)
+            if not any(start < each[1] <= end for start, end in taken)
+        ]
         found += [
-            Figure(1 / figure.per, 0.01, dimension=FREQUENCY, span=figure.span) for figure in counted if figure.dosed
+            Figure(times, 0.01, dimension=FREQUENCY, span=(start, end))
+            for start, end, times in free
+        ]
+        found += [
+            Figure(1 / figure.per, 0.01, dimension=FREQUENCY, span=figure.span)
+            for figure in counted
+            if figure.dosed
         ]
     return tuple(sorted(found, key=lambda figure: figure.span))
 
@@ -147,7 +180,8 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
 def _times(text: str) -> list[Figure]:
     """Times of day in minutes (`size` is 720 where it may be morning or evening), and frequencies per year."""
     often = [
-        Figure(per_year, 0.01, dimension=FREQUENCY, span=(start, end)) for start, end, per_year in frequencies(text)
+        Figure(per_year, 0.01, dimension=FREQUENCY, span=(start, end))
+        for start, end, per_year in frequencies(text)
     ]
     clock = [
         Figure(minutes, 1.0, dimension=CLOCK, size=1440.0 if sure else 720.0, span=(start, end))
@@ -164,17 +198,29 @@ def _in_digits_only(text: str, decimal: str) -> list[Figure]:
         start = number.end - len(number.text)
         while start and text[start - 1] == "\0":
             start -= 1
-        currency = _currency_before(number.text if number.currency else _CODE.search(text, max(0, start - 4), start))
+        currency = _currency_before(
+            number.text if number.currency else _CODE.search(text, max(0, start - 4), start)
+        )
         figure = _with_unit(number, start, text, currency)
         previous = found[-1] if found else None
         between = text[previous.span[1] : start] if previous else ""
         bare = previous and not (previous.dimension or previous.percent)
-        if previous and bare and figure.dimension and _RANGE.fullmatch(between):  # the first of `2 to 8 °C`
-            found[-1] = replace(previous, dimension=figure.dimension, size=figure.size, offset=figure.offset)
+        if (
+            previous and bare and figure.dimension and _RANGE.fullmatch(between)
+        ):  # the first of `2 to 8 °C`
+            found[-1] = replace(
+                previous, dimension=figure.dimension, size=figure.size, offset=figure.offset
+            )
         if previous and _continues(previous, figure) and _PLUS.fullmatch(between):
             total = previous.value + figure.value * figure.size / previous.size
             step = figure.step * figure.size / previous.size
-            found[-1] = replace(previous, value=total, step=step, whole=False, span=(previous.span[0], figure.span[1]))
+            found[-1] = replace(
+                previous,
+                value=total,
+                step=step,
+                whole=False,
+                span=(previous.span[0], figure.span[1]),
+            )
             continue
         found.append(figure)
     return found
@@ -195,19 +241,39 @@ def _with_unit(number: Number, start: int, text: str, currency: str = "") -> Fig
         unit = _units()[0][match.lastgroup or ""][1]
         money = money or unit.dimension.startswith("currency") or unit.dimension == CENTS
         end = match.end()
-    elif not number.percent and not money and (label := _NUMBERED.search(text, max(0, start - 12), start)):
+    elif (
+        not number.percent
+        and not money
+        and (label := _NUMBERED.search(text, max(0, start - 12), start))
+    ):
         unit = _Unit(f"{NUMBERED}{label[1].lower()}")
     if (unit.dimension or number.percent) and (rate := _RATE.match(text, end)):
         per = _DURATIONS[(rate["unit"] or rate["periodic"] or "a")[0].lower()]
         end = rate.end()
-    step, scaled, whole = _step(number.text, number.value), _SCALED.search(number.text), number.value.is_integer()
+    step, scaled, whole = (
+        _step(number.text, number.value),
+        _SCALED.search(number.text),
+        number.value.is_integer(),
+    )
     unit_facts = unit.dimension, unit.size, unit.offset
-    return Figure(number.value, step, number.percent, whole, scaled is not None, money, *unit_facts, per, (start, end))
+    return Figure(
+        number.value,
+        step,
+        number.percent,
+        whole,
+        scaled is not None,
+        money,
+        *unit_facts,
+        per,
+        (start, end),
+    )
 
 
 def _currency_before(written: str | re.Match[str] | None) -> str:
     """The currency that a number is written with, or whose code stands before it: `CHF 50`."""
-    match = _units()[1].match(written if isinstance(written, str) else written[0] if written else "")
+    match = _units()[1].match(
+        written if isinstance(written, str) else written[0] if written else ""
+    )
     return (match.lastgroup or "") if match else ""
 
 
@@ -231,7 +297,9 @@ def _units() -> tuple[Mapping[str, tuple[str, _Unit]], re.Pattern[str]]:
     units = {
         f"u{n}": (names, _Unit(dimension, *(size if isinstance(size, list) else [size])))
         for n, (dimension, names, size) in enumerate(
-            (dimension, names, size) for dimension, table in tables.items() for names, size in table.items()
+            (dimension, names, size)
+            for dimension, table in tables.items()
+            for names, size in table.items()
         )
     }
     units |= {code: (names, _Unit(f"currency {code}")) for code, names in currencies.items()}
@@ -251,9 +319,14 @@ def _unit_after(text: str, end: int) -> re.Match[str] | None:
 def _units_with(first: str) -> re.Pattern[str]:
     """The units that can begin with this character in any case; an expression that begins with a group always can."""
     names = {group: names for group, (names, _) in _units()[0].items()}
-    begin = {group: {one.casefold()[:1] for one in re.findall(r"(?:^|\|)(.)", names[group])} for group in names}
+    begin = {
+        group: {one.casefold()[:1] for one in re.findall(r"(?:^|\|)(.)", names[group])}
+        for group in names
+    }
     after = "|".join(
-        rf"(?P<{group}>{names[group]})" for group, firsts in begin.items() if not firsts.isdisjoint((first, *"([\\"))
+        rf"(?P<{group}>{names[group]})"
+        for group, firsts in begin.items()
+        if not firsts.isdisjoint((first, *"([\\"))
     )
     return re.compile(rf"[\s-]?(?:{after})(?![\w/])", re.IGNORECASE)
 
@@ -277,7 +350,11 @@ def _step(written: str, value: float) -> float:
         return 1.0
     plain = digits[0].replace("'", "").rstrip(".,")
     decimals = len(plain.rsplit(".", 1)[1]) if "." in plain else 0
-    bare = float(plain.replace(",", "")) if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "") else 0.0
+    bare = (
+        float(plain.replace(",", ""))
+        if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "")
+        else 0.0
+    )
     scale = abs(value) / bare if bare else 1.0
     return 10.0**-decimals * (scale if scale >= 1 else 1.0)
 
@@ -293,8 +370,15 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     if wanted.other_unit(given):
         return False
     if wanted.per and given.per and not math.isclose(wanted.per, given.per):
-        return math.isclose(wanted.base / wanted.per, given.base / given.per, rel_tol=0.02) and not wanted.percent
-    if wanted.dimension and given.dimension and (wanted.size, wanted.offset) != (given.size, given.offset):
+        return (
+            math.isclose(wanted.base / wanted.per, given.base / given.per, rel_tol=0.02)
+            and not wanted.percent
+        )
+    if (
+        wanted.dimension
+        and given.dimension
+        and (wanted.size, wanted.offset) != (given.size, given.offset)
+    ):
         if "currency GBP" in (wanted.dimension, given.dimension):
             return wanted.value == given.value
         steps = wanted.step * wanted.size, given.step * given.size
@@ -304,7 +388,12 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     a, b = abs(wanted.value), abs(given.value)
     if a == b:
         return True
-    exact = wanted.whole and given.whole and max(a, b) < 10_000 and not (wanted.percent or given.percent)
+    exact = (
+        wanted.whole
+        and given.whole
+        and max(a, b) < 10_000
+        and not (wanted.percent or given.percent)
+    )
     if exact or min(a, b) == 0 or _as_precise(wanted, given):
         return False
     scales = (1.0,) if wanted.scaled and given.scaled else (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
@@ -341,10 +430,14 @@ def within(wanted: Figure, given: Figure, tolerance: float) -> bool:
     if wanted.dimension and given.dimension:
         return abs(given.base - wanted.base) <= tolerance * abs(wanted.base) + 1e-12
     scales = (1.0,) if wanted.percent == given.percent else (1.0, 0.01 if given.percent else 100.0)
-    return any(abs(given.value * s - wanted.value) <= tolerance * abs(wanted.value) + 1e-12 for s in scales)
+    return any(
+        abs(given.value * s - wanted.value) <= tolerance * abs(wanted.value) + 1e-12 for s in scales
+    )
 
 
 def _near(a: float, step_a: float, b: float, step_b: float) -> bool:
     """Within half of the coarser step, but never more than 5 % apart; or within the tolerance."""
     apart = abs(a - b)
-    return apart <= TOLERANCE * a or (apart <= 0.5001 * max(step_a, step_b) and apart < 0.05 * max(a, b))
+    return apart <= TOLERANCE * a or (
+        apart <= 0.5001 * max(step_a, step_b) and apart < 0.05 * max(a, b)
+    )

@@ -41,11 +41,17 @@ _FIGURE = re.compile(r"\d")
 _LATIN = re.compile(r"[a-z]")
 _CONDITION = re.compile(r"^(?:if|when|wenn|falls|si|se|jika|kalau|如果)\b")
 _RUN = re.compile(rf"[{UNSPACED}]{{2,}}")
-KINDS = ("refuses", "courtesy", "answers")  # what the classifier of tools/fit_refusals.py tells apart
+KINDS = (
+    "refuses",
+    "courtesy",
+    "answers",
+)  # what the classifier of tools/fit_refusals.py tells apart
 SURE, RULED = 0.7, 0.05  # probabilities: without a rule, and with one
 LONGEST_CLAUSE = 400  # characters
 _SUBSTANCE = 3  # words of a clause that says something
-_REMARK = 4  # one refusing clause among more than this many others is a remark, not a partial refusal
+_REMARK = (
+    4  # one refusing clause among more than this many others is a remark, not a partial refusal
+)
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +72,9 @@ def refusal(answer: str) -> Refusal:
     if not refused and not weak:
         return "none"
     substance = sum(
-        (len(_WORDS.findall(c)) >= _SUBSTANCE or _FIGURE.search(c) is not None) and not _adds_nothing(c) for c in others
+        (len(_WORDS.findall(c)) >= _SUBSTANCE or _FIGURE.search(c) is not None)
+        and not _adds_nothing(c)
+        for c in others
     )
     if not substance:
         return "full"
@@ -91,14 +99,19 @@ def answering_part(answer: str) -> str:
 
 def should_decline(case: Case) -> bool:
     """Whether declining is the right answer: the case is out of scope, or its expected answer is a refusal."""
-    return case.criteria.out_of_scope or any(refusal(expected) == "full" for expected in case.expected)
+    return case.criteria.out_of_scope or any(
+        refusal(expected) == "full" for expected in case.expected
+    )
 
 
 @metric("refusal", better="neither", needs=("answer",), empty="0", version=4)
 def refusal_metric(case: Case, response: Response) -> Score:
     """1 for an answer that declines, 0.5 for one that declines in part, else 0: 1 for `I don't know.`"""
     found = refusal(response.answer or "")
-    return Score({"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else "")
+    return Score(
+        {"full": 1.0, "partial": 0.5, "none": 0.0}[found],
+        f"{found} refusal" if found != "none" else "",
+    )
 
 
 @metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=6)
@@ -112,9 +125,16 @@ def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str,
     should = should_decline(case)
     declined = found == "full" or (found == "partial" and should)
     did = "declined" if declined else "answered"
-    if declined and not should and not case.expected and _lacks_topic(case.question, response.contexts):
+    if (
+        declined
+        and not should
+        and not case.expected
+        and _lacks_topic(case.question, response.contexts)
+    ):
         return Score(1.0, "declined; the passages have few of the question's words")
-    return Score(float(declined == should), f"{did}, {'should decline' if should else 'should answer'}")
+    return Score(
+        float(declined == should), f"{did}, {'should decline' if should else 'should answer'}"
+    )
 
 
 def _lacks_topic(question: str, contexts: Sequence[str]) -> bool:
@@ -169,7 +189,9 @@ def _chances(clause: str) -> tuple[float, float]:
 
 @cache
 def _weights() -> tuple[dict[str, list[float]], list[float]]:
-    data = msgspec.json.decode((files("answerkey.metrics") / "fitted" / "refusal.json").read_bytes())
+    data = msgspec.json.decode(
+        (files("answerkey.metrics") / "fitted" / "refusal.json").read_bytes()
+    )
     return data["weights"], data["shift"]
 
 
@@ -179,13 +201,16 @@ def _matches(kind: str, clause: str) -> bool:
     if plain.search(clause):
         return True
     return first_parts.search(clause) is not None and any(
-        rules.match(clause[: end.start()] if (end := that.search(clause)) else clause) for that, rules in in_any_order
+        rules.match(clause[: end.start()] if (end := that.search(clause)) else clause)
+        for that, rules in in_any_order
     )
 
 
 @cache
 def _rules() -> dict[str, dict[str, Any]]:
-    return tomllib.loads((files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
+    )
 
 
 @cache
@@ -201,9 +226,12 @@ def _patterns(
     for language, table in _rules().items():
         if only_latin if language in {"zh", "hi"} else not latin:
             continue
-        names = {f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)}
+        names = {
+            f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)
+        }
         rules: list[str] = [
-            reduce(lambda rule, name: rule.replace(name, names[name]), names, one) for one in table[kind]
+            reduce(lambda rule, name: rule.replace(name, names[name]), names, one)
+            for one in table[kind]
         ]
         plain += [rule for rule in rules if " & " not in rule]
         if joined := [rule.split(" & ") for rule in rules if " & " in rule]:
@@ -231,7 +259,11 @@ def _any_of(rules: Sequence[str]) -> str:
         behind.setdefault(_beginning(rule), []).append(rule)
     parts: list[str] = behind.pop("", [])
     for first, some in behind.items():
-        parts.append(f"{first}(?:{_any_of([rule.removeprefix(first) for rule in some])})" if some[1:] else some[0])
+        parts.append(
+            f"{first}(?:{_any_of([rule.removeprefix(first) for rule in some])})"
+            if some[1:]
+            else some[0]
+        )
     return "|".join(parts)
 
 

@@ -28,9 +28,21 @@ from answerkey.types import Better
 from answerkey.user_code import import_user_module
 
 BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in one after the other
-    "overlap", "cost", "ranking.rank", "refusal", "judge.judged_metrics", "criteria", "route", "semantic",
-    "judge.own_criteria", "entailment.entailed", "grounding.groundedness", "agreement.answer_agreement", "facts", "citations",
-)  # fmt: skip
+    "overlap",
+    "cost",
+    "ranking.rank",
+    "refusal",
+    "judge.judged_metrics",
+    "criteria",
+    "route",
+    "semantic",
+    "judge.own_criteria",
+    "entailment.entailed",
+    "grounding.groundedness",
+    "agreement.answer_agreement",
+    "facts",
+    "citations",
+)
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"
 PROVIDED = frozenset({"embed", "judge", "criteria", "words", "routes", "names"})
@@ -94,7 +106,9 @@ class Metric:
 
 
 _METRICS: dict[str, Metric] = {}
-_OF_THIS_CALL: ContextVar[Mapping[str, Metric] | None] = ContextVar("metrics of this call", default=None)
+_OF_THIS_CALL: ContextVar[Mapping[str, Metric] | None] = ContextVar(
+    "metrics of this call", default=None
+)
 _loaded = False
 
 
@@ -103,10 +117,14 @@ def metric(name: F) -> F: ...
 
 
 @overload
-def metric(name: str, *, batch: bool = False, **facts: Unpack[MetricOptions]) -> Callable[[F], F]: ...
+def metric(
+    name: str, *, batch: bool = False, **facts: Unpack[MetricOptions]
+) -> Callable[[F], F]: ...
 
 
-def metric(name: str | F, *, batch: bool = False, **facts: Unpack[MetricOptions]) -> F | Callable[[F], F]:
+def metric(
+    name: str | F, *, batch: bool = False, **facts: Unpack[MetricOptions]
+) -> F | Callable[[F], F]:
     """Register a function as the metric `name`, or a plain `@metric` under its own name; the facts are those of `Facts`."""
     if not isinstance(name, str):
         return metric(getattr(name, "__name__", type(name).__name__))(name)
@@ -172,7 +190,9 @@ def _registered(name: str) -> Metric | None:
     cut = re.fullmatch(r"(.+)@(\d+)", name)
     if cut and int(cut[2]) < 1 and f"{cut[1]}@k" in _METRICS:
         raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
-    many = f"{cut[1]}@k" if cut else f"{OWN_CRITERION}NAME" if name.startswith(OWN_CRITERION) else ""
+    many = (
+        f"{cut[1]}@k" if cut else f"{OWN_CRITERION}NAME" if name.startswith(OWN_CRITERION) else ""
+    )
     found = _METRICS.get(many) if name != OWN_CRITERION else None
     return found and replace(found, facts=replace(found.facts, name=name))
 
@@ -200,19 +220,29 @@ def provided_for(metrics: Iterable[Metric]) -> frozenset[str]:
     return PROVIDED.intersection(*[{keyword for m in metrics for keyword in m.keywords()}])
 
 
-def bind(metric: Metric, provided: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
+def bind(
+    metric: Metric, provided: Mapping[str, object], settings: Mapping[str, object]
+) -> dict[str, object]:
     """The keyword arguments for the metric's function; an error where one is missing or unknown."""
     keywords = metric.keywords()
     own = {key for key in keywords if key not in PROVIDED}
     for key in settings:
         if key not in own:
             known = f"; it takes {', '.join(sorted(own))}" if own else "; it takes none"
-            raise SettingsError(f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}')
+            raise SettingsError(
+                f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}'
+            )
     unused = {"judge"} if "by_judge" in keywords and not settings.get("by_judge") else set[str]()
-    given = {key: provided[key] for key in keywords if key in provided and key not in unused} | dict(settings)
-    missing = [key for key, must in keywords.items() if must and key not in given and key != "names"]
+    given = {
+        key: provided[key] for key in keywords if key in provided and key not in unused
+    } | dict(settings)
+    missing = [
+        key for key, must in keywords.items() if must and key not in given and key != "names"
+    ]
     if missing:
-        raise SettingsError(f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(missing[0], missing[0])}')
+        raise SettingsError(
+            f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(missing[0], missing[0])}'
+        )
     return given
 
 
@@ -225,7 +255,9 @@ _HOW_TO_GIVE = {
 def _add(new: Metric) -> None:
     old = _METRICS.get(new.name)
     if old and (old.module, old.function.__qualname__) != (new.module, new.function.__qualname__):
-        raise SettingsError(f'metric "{new.name}" is registered twice: in {old.module} and in {new.module}')
+        raise SettingsError(
+            f'metric "{new.name}" is registered twice: in {old.module} and in {new.module}'
+        )
     _METRICS[new.name] = new
 
 

@@ -42,10 +42,17 @@ def route_score(case: Case, response: Response) -> Score:
     empty="0.3 for an empty answer, unless the case sets a lower limit: its cosine is 0",
 )
 def semantic_relevance(
-    pairs: Sequence[Pair], *, words: Words, routes: Words, embed: Embedder | None = None, bonus: bool = True
+    pairs: Sequence[Pair],
+    *,
+    words: Words,
+    routes: Words,
+    embed: Embedder | None = None,
+    bonus: bool = True,
 ) -> list[Score]:
     """Cosine of question and answer; asking back or declining counts where the case wants it."""
-    scores: list[Score | None] = [_asked_back_or_declined(case, response, words) for case, response in pairs]
+    scores: list[Score | None] = [
+        _asked_back_or_declined(case, response, words) for case, response in pairs
+    ]
     open_pairs = [pair for pair, score in zip(pairs, scores, strict=True) if score is None]
     if embed is None:
         rest = iter([_by_keywords(case, response, words) for case, response in open_pairs])
@@ -54,7 +61,11 @@ def semantic_relevance(
     return [next(rest) if score is None else score for score in scores]
 
 
-@metric("information_completeness", needs=("answer",), empty="0.35 for an empty answer with nothing asked of it")
+@metric(
+    "information_completeness",
+    needs=("answer",),
+    empty="0.35 for an empty answer with nothing asked of it",
+)
 def information_completeness(case: Case, response: Response) -> Score:
     """Whether the answer contains what the case asks for: 0.9 for all of must_contain in 50 to 200 characters."""
     answer = response.answer or ""
@@ -75,14 +86,18 @@ def information_completeness(case: Case, response: Response) -> Score:
     return Score(_unit(score), "; ".join(notes))
 
 
-@metric("factual_accuracy", needs=("answer",), empty="0.5 (0.75 on document routes): no number to check")
+@metric(
+    "factual_accuracy", needs=("answer",), empty="0.5 (0.75 on document routes): no number to check"
+)
 def factual_accuracy(
     case: Case, response: Response, *, routes: Words, tolerance: float = 0.05, decimal: str = "."
 ) -> Score:
     """Whether a number in the answer is the expected one: 0.95 within 5 %, else 0.5."""
     given = numbers(response.answer or "", decimal)
     if not given:
-        return Score(0.75 if response.route in routes["documents"] else 0.5, "no number in the answer")
+        return Score(
+            0.75 if response.route in routes["documents"] else 0.5, "no number in the answer"
+        )
     if case.criteria.numerical_range is not None:
         low, high = case.criteria.numerical_range
         inside = any(low <= number.value <= high for number in given)
@@ -116,7 +131,13 @@ def executive_format(case: Case, response: Response, *, words: Words, routes: Wo
     if response.route not in routes["kpi"]:
         return Score(1.0, "not a KPI route")
     answer = response.answer or ""
-    figure = 0.30 if _currency_figure(words["currency"]).search(answer) else 0.20 if numbers(answer) else 0.0
+    figure = (
+        0.30
+        if _currency_figure(words["currency"]).search(answer)
+        else 0.20
+        if numbers(answer)
+        else 0.0
+    )
     parts = {
         "figure": figure,
         "benchmark": 0.25 * has_any(answer, words["report_benchmark"]),
@@ -147,18 +168,26 @@ def _asked_back_or_declined(case: Case, response: Response, words: Words) -> Sco
     return None
 
 
-def _by_meaning(pairs: Sequence[Pair], embed: Embedder, words: Words, bonus_routes: tuple[str, ...]) -> list[Score]:
+def _by_meaning(
+    pairs: Sequence[Pair], embed: Embedder, words: Words, bonus_routes: tuple[str, ...]
+) -> list[Score]:
     if not pairs:
         return []
-    vectors = embed.embed([text for case, response in pairs for text in (case.question, response.answer or "")])
+    vectors = embed.embed(
+        [text for case, response in pairs for text in (case.question, response.answer or "")]
+    )
     cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
     return [
-        _limited(cosine if (response.answer or "").strip() else 0.0, case, response, words, bonus_routes)
+        _limited(
+            cosine if (response.answer or "").strip() else 0.0, case, response, words, bonus_routes
+        )
         for cosine, (case, response) in zip(cosines, pairs, strict=True)
     ]
 
 
-def _limited(cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]) -> Score:
+def _limited(
+    cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]
+) -> Score:
     answer = response.answer or ""
     raw, limit = cosine, case.criteria.min_semantic_similarity
     limit = 0.75 if limit is None else limit

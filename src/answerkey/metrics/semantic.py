@@ -58,15 +58,29 @@ _of_contexts = partial(Facts, uses=("contexts",), empty="0 with no context")
 
 @metric_group(
     _of_contexts("context_relevance", "Mean cosine of the question and each context."),
-    _of_contexts("context_sufficiency", "Share of contexts with a cosine of 0.5 or more to the question."),
-    Facts("answer_relevance", "Cosine of the answer and the expected answer, or the question where none is expected.",
-          uses=("answer", "expected"), empty="0 for an empty answer; not applicable without one"),
-    Facts("answer_correctness", "Cosine of the answer and the expected answer; the best of several expected ones.",
-          uses=("answer", "expected"), empty="0 for an empty answer; not applicable without an answer or an expected one"),
-    Facts("answer_hallucination", "Share of the answer's sentences whose best cosine with any context is below 0.4.",
-          better="lower", uses=("answer", "contexts"),
-          empty="0 for an answer with no sentence, else 1 with no context; not applicable without an answer"),
-)  # fmt: skip
+    _of_contexts(
+        "context_sufficiency", "Share of contexts with a cosine of 0.5 or more to the question."
+    ),
+    Facts(
+        "answer_relevance",
+        "Cosine of the answer and the expected answer, or the question where none is expected.",
+        uses=("answer", "expected"),
+        empty="0 for an empty answer; not applicable without one",
+    ),
+    Facts(
+        "answer_correctness",
+        "Cosine of the answer and the expected answer; the best of several expected ones.",
+        uses=("answer", "expected"),
+        empty="0 for an empty answer; not applicable without an answer or an expected one",
+    ),
+    Facts(
+        "answer_hallucination",
+        "Share of the answer's sentences whose best cosine with any context is below 0.4.",
+        better="lower",
+        uses=("answer", "contexts"),
+        empty="0 for an answer with no sentence, else 1 with no context; not applicable without an answer",
+    ),
+)
 def embedding_metrics(
     pairs: Sequence[Pair],
     *,
@@ -86,13 +100,22 @@ def embedding_metrics(
 
     if relevance_to not in ("expected", "question"):
         raise SettingsError(f'relevance_to is "{relevance_to}", expected "expected" or "question"')
-    texts = list(dict.fromkeys(text for pair in pairs for text in _texts(pair, names) if text.strip()))
+    texts = list(
+        dict.fromkeys(text for pair in pairs for text in _texts(pair, names) if text.strip())
+    )
     vectors = np.vstack([embed.embed(texts), np.zeros((1, embed.dimension), np.float32)])
     meaning = Meaning(
-        vectors, {text: row for row, text in enumerate(texts)}, relevant_from, supported_from, relevance_to
+        vectors,
+        {text: row for row, text in enumerate(texts)},
+        relevant_from,
+        supported_from,
+        relevance_to,
     )
     marks = {name: mark for name, (mark, _) in READINGS.items()} | dict(readings or {})
-    return {name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs] for name in names}
+    return {
+        name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs]
+        for name in names
+    }
 
 
 def evaluate_all(
@@ -125,7 +148,10 @@ def evaluate_all(
         supported_from=thresholds[1],
     )
     values = {name: column[0].value for name, column in scores.items()}
-    shown = (f"{name}={'not applicable' if value is None else f'{value:.3f}'}" for name, value in values.items())
+    shown = (
+        f"{name}={'not applicable' if value is None else f'{value:.3f}'}"
+        for name, value in values.items()
+    )
     log.info("evaluate_all: %s", ", ".join(shown))
     return values
 
@@ -172,8 +198,12 @@ def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score
 def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Score:
     expected = _not_blank(case.expected)
     if response.answer is None or not expected:
-        return Score.not_applicable("no answer" if response.answer is None else "no expected answer in the case")
-    return _cosine(float(meaning.cosines([response.answer], expected).max()), "against the expected answer")
+        return Score.not_applicable(
+            "no answer" if response.answer is None else "no expected answer in the case"
+        )
+    return _cosine(
+        float(meaning.cosines([response.answer], expected).max()), "against the expected answer"
+    )
 
 
 def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> Score:
@@ -185,7 +215,9 @@ def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> S
     if not response.contexts:
         return Score(1.0, "no context to support the answer")
     best = meaning.cosines(parts, response.contexts).max(axis=1)
-    loose = [part for part, cosine in zip(parts, best, strict=True) if cosine < meaning.supported_from]
+    loose = [
+        part for part, cosine in zip(parts, best, strict=True) if cosine < meaning.supported_from
+    ]
     count = f"{len(loose)} of {counted(len(parts), 'sentence')}"
     reason = f"{count} below {meaning.supported_from:g} with every context"
     return Score(len(loose) / len(parts), reason, details={"unsupported": loose} if loose else {})
@@ -206,14 +238,20 @@ def _cosine(value: float, reason: str) -> Score:
     shown = min(max(0.0, value), 1.0)
     if abs(shown - value) < 1e-5:
         return Score(shown, reason)
-    return Score(shown, f"{reason}; the cosine is {value:.3f}, shown as {shown:g}", details={"cosine": value})
+    return Score(
+        shown, f"{reason}; the cosine is {value:.3f}, shown as {shown:g}", details={"cosine": value}
+    )
 
 
 def _read(name: str, score: Score, mark: float) -> Score:
     if score.value is None:
         return score
     poor = score.value > mark if name == "answer_hallucination" else score.value < mark
-    return Score(score.value, f"{score.reason}: {READINGS[name][1]}", details=score.details) if poor else score
+    return (
+        Score(score.value, f"{score.reason}: {READINGS[name][1]}", details=score.details)
+        if poor
+        else score
+    )
 
 
 def _not_blank(texts: Sequence[str]) -> tuple[str, ...]:

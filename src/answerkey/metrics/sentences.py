@@ -23,7 +23,9 @@ _UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
 _BREAK = re.compile(
     r"[.!?。！？।\n](?:(?<=[.!?])[.!?]*[\"'”’)\]]*(?=\s|$)|(?<=[。！？।])[。！？।]*[”’」』）]*|(?<=\n)\n*)"
 )
-_LIST_NUMBER = re.compile(r"(?:^|\s)[A-Z]\.$|(?:^|[.!?:;]\s)\s*(?:\d{1,2}|[a-z]|[ivx]{1,4})\.$", re.MULTILINE)
+_LIST_NUMBER = re.compile(
+    r"(?:^|\s)[A-Z]\.$|(?:^|[.!?:;]\s)\s*(?:\d{1,2}|[a-z]|[ivx]{1,4})\.$", re.MULTILINE
+)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|e\.g|i\.e|approx|no|inc|ltd|co|corp|fig|gen|sen|rep|gov|lt|col"
     r"|z\.b|bzw|ca|nr|sra|dra|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
@@ -33,7 +35,9 @@ _ABBREVIATION = re.compile(
 
 @cache
 def _lists() -> dict[str, Any]:
-    return tomllib.loads((files("answerkey.metrics") / "words" / "english.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (files("answerkey.metrics") / "words" / "english.toml").read_text(encoding="utf-8")
+    )
 
 
 @cache
@@ -184,17 +188,31 @@ def _piece(text: str, start: int, end: int) -> Piece:
         if word in SPELLED:
             values.append(SPELLED[word])
         stems.append(stem(word))
-        content.append(word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit()))
+        content.append(
+            word not in word_list("stop_words")
+            and (len(word) > 1 or not word.isascii() or word.isdigit())
+        )
         named.append(found[0][0].isupper() and bool(stems[1:]) and content[-1])
         spans.append(found.span())
-    return Piece(start, end, tuple(stems), tuple(content), tuple(spans), tuple(named), tuple(values), negations)
+    return Piece(
+        start,
+        end,
+        tuple(stems),
+        tuple(content),
+        tuple(spans),
+        tuple(named),
+        tuple(values),
+        negations,
+    )
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """A light English stem without accents: plural and verb endings are removed."""
     if not word.isascii():
-        bare = "".join(ch for ch in unicodedata.normalize("NFKD", word) if not "\u0300" <= ch <= "\u036f")
+        bare = "".join(
+            ch for ch in unicodedata.normalize("NFKD", word) if not "\u0300" <= ch <= "\u036f"
+        )
         if not bare or not bare.isascii():
             return bare or word
         word = bare
@@ -217,10 +235,24 @@ def stem(word: str) -> str:
 _NO_STATE = frozenset({"business", "agribusiness"})
 _VOWEL = re.compile(r"[aeiouy].")
 _ENDINGS = (
-    ("ations", "at"), ("ation", "at"), ("ions", ""), ("ion", ""), ("ingly", ""), ("edly", ""), ("ies", "y"), ("ied", "y"),
+    ("ations", "at"),
+    ("ation", "at"),
+    ("ions", ""),
+    ("ion", ""),
+    ("ingly", ""),
+    ("edly", ""),
+    ("ies", "y"),
+    ("ied", "y"),
     ("sses", "ss"),
-    ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("zes", "z"), ("ing", ""), ("ed", ""), ("ly", ""), ("s", ""),
-)  # fmt: skip
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ing", ""),
+    ("ed", ""),
+    ("ly", ""),
+    ("s", ""),
+)
 
 
 def language(text: str) -> str:

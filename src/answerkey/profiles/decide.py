@@ -20,24 +20,38 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
     The band decides: its status passes or fails the case, unless a required floor or the case's own minimum is missed.
     """
     if response.error is not None:
-        return Verdict(ERROR, justification=f"No response: {response.error}", shortfalls=("no response",))
+        return Verdict(
+            ERROR, justification=f"No response: {response.error}", shortfalls=("no response",)
+        )
     rules = profile.rules_for(response.route)
     route = scores.get("route_score") if profile.route_weight else None
     names = [criterion.metric for criterion in rules.criteria]
     missing = next((name for name in names if name not in scores), None)
-    needed = {name: scores[name] for name in names if name in scores} | ({"route_score": route} if route else {})
+    needed = {name: scores[name] for name in names if name in scores} | (
+        {"route_score": route} if route else {}
+    )
     if error := f"{missing} was not computed" if missing is not None else describe_errors(needed):
         return Verdict(ERROR, justification=f"Could not be scored: {error}", shortfalls=(error,))
-    given = [(c, v) for c in rules.criteria if c.weight > 0 and (v := scores[c.metric].value) is not None]
+    given = [
+        (c, v) for c in rules.criteria if c.weight > 0 and (v := scores[c.metric].value) is not None
+    ]
     total = sum(criterion.weight for criterion, _ in given)
     parts = tuple(
-        Part(c.metric, v, c.maximum, c.weight / total, profile.scale * share_of(c, v) * c.weight / total)
+        Part(
+            c.metric,
+            v,
+            c.maximum,
+            c.weight / total,
+            profile.scale * share_of(c, v) * c.weight / total,
+        )
         for c, v in given
     )
     route_score = route.value if route else None
     if not parts:
         nothing = "No criterion of the profile is applicable to this case"
-        return Verdict(UNSCORED, route_score=route_score, justification=nothing, shortfalls=(nothing,))
+        return Verdict(
+            UNSCORED, route_score=route_score, justification=nothing, shortfalls=(nothing,)
+        )
     quality = sum(part.points for part in parts)
     weight = profile.route_weight if route_score is not None else 0.0
     score = weight * (route_score or 0.0) * profile.scale + (1 - weight) * quality
@@ -46,13 +60,17 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
         failed_floor = True
         shortfalls.append(f"score {score:.2f} < {case.min_score:g}, the case's own min_score")
     wrong_route = route_score is not None and route_score < 1.0
-    reached = (b for b in rules.bands if quality + _EPSILON >= b.at and not (b.needs_route and wrong_route))
+    reached = (
+        b for b in rules.bands if quality + _EPSILON >= b.at and not (b.needs_route and wrong_route)
+    )
     band = next(reached, rules.bands[-1])
     if failed_floor and band.status != FAILED:
         band = next(lower for lower in rules.bands if lower.status == FAILED)
     shares = {part.metric: part.points / part.weight / profile.scale for part in parts}
     why, passed = _justify(shares, scores, route, shortfalls), band.status != FAILED
-    return Verdict(band.status, score, quality, route_score, band.name, why, tuple(shortfalls), parts, passed)
+    return Verdict(
+        band.status, score, quality, route_score, band.name, why, tuple(shortfalls), parts, passed
+    )
 
 
 def describe_errors(scores: Scores) -> str:
@@ -79,19 +97,26 @@ def _shortfalls(criteria: Sequence[Criterion], scores: Scores) -> tuple[list[str
         lower = criterion.better == "lower"
         if value is None and criterion.required and floor is None:
             notes.append(f"{criterion.metric} is required and not applicable")
-        elif value is not None and floor is not None and (value > floor if lower else value < floor):
+        elif (
+            value is not None and floor is not None and (value > floor if lower else value < floor)
+        ):
             reading = f": {criterion.reading}" if criterion.reading else ""
-            notes.append(f"{criterion.metric} {value:.2f} {'>' if lower else '<'} {floor:g}{reading}")
+            notes.append(
+                f"{criterion.metric} {value:.2f} {'>' if lower else '<'} {floor:g}{reading}"
+            )
         else:
             continue
         failed |= criterion.required
     return notes, failed
 
 
-def _justify(shares: Mapping[str, float], scores: Scores, route: Score | None, shortfalls: Sequence[str]) -> str:
+def _justify(
+    shares: Mapping[str, float], scores: Scores, route: Score | None, shortfalls: Sequence[str]
+) -> str:
     weak = {metric: scores[metric] for metric, share in shares.items() if share < _WEAK}
     low = [
-        f"{metric} {score.value:.2f}{f' ({score.reason})' if score.reason else ''}" for metric, score in weak.items()
+        f"{metric} {score.value:.2f}{f' ({score.reason})' if score.reason else ''}"
+        for metric, score in weak.items()
     ]
     strong = [metric for metric, share in shares.items() if share >= _STRONG]
     sentences: list[str] = []

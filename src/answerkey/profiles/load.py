@@ -53,12 +53,17 @@ class RulesTable(Table, frozen=True):
     """The rules for most routes, or under [on.GROUP] those of a group of routes."""
 
     criteria: Annotated[
-        TomlTables, about("A list of `{metric, weight, maximum, floor, required, better, reading}`.")
+        TomlTables,
+        about("A list of `{metric, weight, maximum, floor, required, better, reading}`."),
     ] = ()
-    pass_mark: Annotated[float | None, about("The pass mark on quality.")] = msgspec.field(name="pass", default=None)
+    pass_mark: Annotated[float | None, about("The pass mark on quality.")] = msgspec.field(
+        name="pass", default=None
+    )
     bands: Annotated[
         TomlTables | None,
-        about("A list of `{name, at, status}`, highest first; `needs_route` asks for the preferred route."),
+        about(
+            "A list of `{name, at, status}`, highest first; `needs_route` asks for the preferred route."
+        ),
     ] = None
 
 
@@ -70,15 +75,24 @@ class ProfileTable(RulesTable, frozen=True):
     summary: Annotated[str, about("One line for `answerkey profiles`.")] = ""
     base: Annotated[str, about("A profile to begin with; keys given here replace its keys.")] = ""
     scale: Annotated[float, about("The top of the scale, 1 or 100.", gt=0)] = 1.0
-    route_weight: Annotated[float, about("The share of the route score in the overall score.", ge=0, le=1)] = 0.0
-    routes: Annotated[dict[str, Names], about('Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.')] = EMPTY
+    route_weight: Annotated[
+        float, about("The share of the route score in the overall score.", ge=0, le=1)
+    ] = 0.0
+    routes: Annotated[
+        dict[str, Names], about('Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.')
+    ] = EMPTY
     informational: Annotated[Names, about("Metrics that are shown and do not count.")] = ()
     settings: Annotated[Tables, about("Settings of metrics.")] = EMPTY
     words: Annotated[
-        dict[str, Names], about("Word lists of the heuristics, by name: another language needs no code.")
+        dict[str, Names],
+        about("Word lists of the heuristics, by name: another language needs no code."),
     ] = EMPTY
-    on: Annotated[Tables, about("Criteria, bands and pass mark for one group of routes: `[on.kpi]`.")] = EMPTY
-    without: Annotated[Names, about("Criteria of the base to leave out; the other weights are renormalised.")] = ()
+    on: Annotated[
+        Tables, about("Criteria, bands and pass mark for one group of routes: `[on.kpi]`.")
+    ] = EMPTY
+    without: Annotated[
+        Names, about("Criteria of the base to leave out; the other weights are renormalised.")
+    ] = ()
 
 
 _HOME = files("answerkey.profiles") / "builtin"
@@ -94,7 +108,9 @@ def builtin_text(name: str) -> str:
     """The TOML of a built-in profile."""
     if name not in builtin_names():
         hint = did_you_mean(name, builtin_names())
-        raise SettingsError(f'unknown profile "{name}"{hint}; built in: {", ".join(builtin_names())}')
+        raise SettingsError(
+            f'unknown profile "{name}"{hint}; built in: {", ".join(builtin_names())}'
+        )
     return (_HOME / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -118,13 +134,18 @@ def load_profile(given: str | TomlTable, folder: Path | None = None) -> Profile:
     return _profile(table, source)
 
 
-def profile_table(given: str | TomlTable, folder: Path, chain: tuple[str, ...] = ()) -> tuple[TomlTable, str]:
+def profile_table(
+    given: str | TomlTable, folder: Path, chain: tuple[str, ...] = ()
+) -> tuple[TomlTable, str]:
     """The profile's TOML as a table, overlaid on the `base` that it names, and where it came from."""
     if not isinstance(given, str):
         table, source = dict(given), "[profile]"
     elif given.endswith(".toml") or (folder / given).is_file():
         try:
-            table, source = parse_toml((folder / given).read_text(encoding="utf-8-sig"), f"profile {given}"), given
+            table, source = (
+                parse_toml((folder / given).read_text(encoding="utf-8-sig"), f"profile {given}"),
+                given,
+            )
         except OSError as error:
             raise SettingsError(f"profile {given}: cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
@@ -151,7 +172,9 @@ def _overlaid(base: TomlTable, own: TomlTable) -> TomlTable:
     return {**table, "on": groups}
 
 
-def _overlaid_rules(base: TomlTable, own: TomlTable, inherited: TomlTable | None = None) -> TomlTable:
+def _overlaid_rules(
+    base: TomlTable, own: TomlTable, inherited: TomlTable | None = None
+) -> TomlTable:
     """One set of rules; a route group without criteria or bands of its own starts from the `inherited` ones."""
     table = {**base, **own}
     for key, name in (("criteria", "metric"), ("bands", "name")):
@@ -159,7 +182,9 @@ def _overlaid_rules(base: TomlTable, own: TomlTable, inherited: TomlTable | None
         if key in own and known:
             table[key] = _merged(known, own[key], name)
     if "bands" in own and "pass" not in own and "pass" in table:
-        passing = [band["at"] for band in table["bands"] if band.get("status") != FAILED and "at" in band]
+        passing = [
+            band["at"] for band in table["bands"] if band.get("status") != FAILED and "at" in band
+        ]
         table["pass"] = min(passing, default=table["pass"])
     return table
 
@@ -177,11 +202,15 @@ def _merged(known: Sequence[TomlTable], own: Sequence[TomlTable], name: str) -> 
 def _check(table: TomlTable, where: str) -> None:
     """Every key is known and has its type, before anything is merged; a table that changes another one may be partial."""
     read = check_settings(ProfileTable, table, where)
-    groups = {f"{where} [on.{group}]": check_settings(RulesTable, own, f"{where} [on.{group}]")
-              for group, own in read.get("on", {}).items()}  # fmt: skip
+    groups = {
+        f"{where} [on.{group}]": check_settings(RulesTable, own, f"{where} [on.{group}]")
+        for group, own in read.get("on", {}).items()
+    }
     for place, rules in ({where: read} | groups).items():
         for item in rules.get("criteria", ()):
-            check_settings(CriterionTable, item, f"{place}, criterion {item.get('metric', '')}".rstrip())
+            check_settings(
+                CriterionTable, item, f"{place}, criterion {item.get('metric', '')}".rstrip()
+            )
         for item in rules.get("bands") or ():
             check_settings(BandTable, item, f"{place}, band {item.get('name', '')}".rstrip())
 
@@ -191,12 +220,18 @@ def _profile(table: TomlTable, source: str) -> Profile:
     read = read_table(ProfileTable, table, where)
     for group in read.on:
         if group not in read.routes:
-            raise SettingsError(f"{where}: [on.{group}] has no routes; list them as {group} = [...] under [routes]")
+            raise SettingsError(
+                f"{where}: [on.{group}] has no routes; list them as {group} = [...] under [routes]"
+            )
     for name in read.words:
         if name not in default_words():
-            raise SettingsError(f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}')
+            raise SettingsError(
+                f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}'
+            )
     groups = (item for rules in read.on.values() for item in rules.get("criteria", ()))
-    known = {str(item.get("metric")) for item in (*read.criteria, *groups)}  # on some route at least
+    known = {
+        str(item.get("metric")) for item in (*read.criteria, *groups)
+    }  # on some route at least
     for name in read.without:
         if name not in known:
             hint = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
@@ -207,7 +242,8 @@ def _profile(table: TomlTable, source: str) -> Profile:
         summary=read.summary,
         rules=_rules(table, where, read.without),
         group_rules={
-            group: _rules({**table, **own}, f"{where} [on.{group}]", read.without) for group, own in read.on.items()
+            group: _rules({**table, **own}, f"{where} [on.{group}]", read.without)
+            for group, own in read.on.items()
         },
         routes={"kpi": (), "documents": (), **read.routes},
         scale=read.scale,
@@ -216,7 +252,9 @@ def _profile(table: TomlTable, source: str) -> Profile:
         settings=read.settings,
         words={**default_words(), **read.words},
     )
-    content = {key: value for key, value in asdict(profile).items() if key not in {"summary", "digest"}}
+    content = {
+        key: value for key, value in asdict(profile).items() if key not in {"summary", "digest"}
+    }
     digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
     return replace(profile, digest=digest[:16])
 
@@ -226,18 +264,24 @@ def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
         raise SettingsError(f"{where}: no criteria; add at least one [[criteria]] with a metric")
     for item in table["criteria"]:
         read_table(CriterionTable, item, f"{where}, criterion")
-    criteria = tuple(Criterion(**item) for item in table["criteria"] if item["metric"] not in without)
+    criteria = tuple(
+        Criterion(**item) for item in table["criteria"] if item["metric"] not in without
+    )
     if sum(criterion.weight for criterion in criteria) <= 0:
         raise SettingsError(f"{where}: the weights add up to 0; at least one must be above 0")
     marked, scale = table.get("pass"), table.get("scale")  # null, which only JSON has, is no value
     pass_mark = float(0.5 * (1 if scale is None else scale) if marked is None else marked)
     if table.get("bands") is None:
-        return ScoringRules(criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark))
+        return ScoringRules(
+            criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark)
+        )
     if not table["bands"]:
         raise SettingsError(f"{where}: bands is [], expected at least one band")
     for item in table["bands"]:
         read_table(BandTable, item, f"{where}, band")
-    return ScoringRules(criteria, pass_mark, _bands([Band(**item) for item in table["bands"]], pass_mark))
+    return ScoringRules(
+        criteria, pass_mark, _bands([Band(**item) for item in table["bands"]], pass_mark)
+    )
 
 
 def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
@@ -245,7 +289,9 @@ def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
     passing band below it; a failing band above it can't be reached and is left out."""
     ordered = sorted(bands, key=lambda band: -band.at)
     failing = [band for band in ordered if band.status == FAILED and band.at < pass_mark]
-    passing = [replace(band, at=max(band.at, pass_mark)) for band in ordered if band.status != FAILED]
+    passing = [
+        replace(band, at=max(band.at, pass_mark)) for band in ordered if band.status != FAILED
+    ]
     passing[-1:] = [replace(band, at=pass_mark) for band in passing[-1:]]
     return (*passing, *(failing or [Band("failed", 0.0, FAILED)]))
 

@@ -23,14 +23,25 @@ from answerkey.text import citations, has_any
 from answerkey.types import LARGEST, Passage
 
 Model = Chat | Callable[[str], object]
-Context = object  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
+Context = (
+    object  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
+)
 
 log = logging.getLogger("answerkey.quality")
 FALLBACKS = (
-    "unable to generate", "unable to answer", "unable to process", "could not generate", "couldn't generate",
-    "cannot generate an answer", "failed to generate", "no answer could be generated", "an error occurred",
-    "something went wrong", "please try again later", "as an ai language model",
-)  # fmt: skip
+    "unable to generate",
+    "unable to answer",
+    "unable to process",
+    "could not generate",
+    "couldn't generate",
+    "cannot generate an answer",
+    "failed to generate",
+    "no answer could be generated",
+    "an error occurred",
+    "something went wrong",
+    "please try again later",
+    "as an ai language model",
+)
 _PLURAL = r"(?!\w*(?:hours|days|fees|prices|costs|odds|chances|sales|news)\b)\w+s\b"
 _LIST_QUESTION = re.compile(
     r"^\s*(?:please\s+|can you\s+|could you\s+)?(?:list|enumerate|outline)\b"
@@ -42,8 +53,12 @@ _LIST_QUESTION = re.compile(
     r"|\bwhat (?:steps|documents|types|kinds|options|benefits)\b",
     re.IGNORECASE,
 )
-_LIST_ITEM = re.compile(r"(?m)^\s*(?:[-*•–·]|\d{1,3}[.)]|[a-z][.)])\s+\S|^\s*\|.+\|\s*$|<li\b", re.IGNORECASE)
-_INLINE_ITEMS = re.compile(r"(?:^|\s)\(?(?:1|a|i)[.)]\s.*\s\(?(?:2|b|ii)[.)]\s", re.IGNORECASE | re.DOTALL)
+_LIST_ITEM = re.compile(
+    r"(?m)^\s*(?:[-*•–·]|\d{1,3}[.)]|[a-z][.)])\s+\S|^\s*\|.+\|\s*$|<li\b", re.IGNORECASE
+)
+_INLINE_ITEMS = re.compile(
+    r"(?:^|\s)\(?(?:1|a|i)[.)]\s.*\s\(?(?:2|b|ii)[.)]\s", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +105,41 @@ def assess_answer(
     passages = passages_of(contexts)
     texts = [passage.text for passage in passages if passage.text]
     scores = _scores(retrieval_scores, passages)
-    results = _results(plain_text(question), plain_text(answer), len(texts), scores, limits or Limits())
-    findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
+    results = _results(
+        plain_text(question), plain_text(answer), len(texts), scores, limits or Limits()
+    )
+    findings = tuple(
+        Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple)
+    )
     checks = {name: None if fired is None else fired is True for name, fired in results.items()}
-    shown = (f"{name}={'not applicable' if ok is None else 'ok' if ok else 'failed'}" for name, ok in checks.items())
-    log.info("assess_answer %s: %s; %s", run_id or "", "failed" if findings else "passed", ", ".join(shown))
+    shown = (
+        f"{name}={'not applicable' if ok is None else 'ok' if ok else 'failed'}"
+        for name, ok in checks.items()
+    )
+    log.info(
+        "assess_answer %s: %s; %s",
+        run_id or "",
+        "failed" if findings else "passed",
+        ", ".join(shown),
+    )
     return Assessment(not findings, findings, checks, run_id)
 
 
-CHECKS = ("not_empty", "contexts_exist", "citations_valid", "no_fallback", "retrieval_scores", "list_structure")
+CHECKS = (
+    "not_empty",
+    "contexts_exist",
+    "citations_valid",
+    "no_fallback",
+    "retrieval_scores",
+    "list_structure",
+)
 # A check gives True, None where it is not applicable, or what it found and what to do.
 Fired = bool | tuple[str, str] | None
 
 
-def _results(question: str, answer: str, contexts: int, scores: Sequence[float], limits: Limits) -> dict[str, Fired]:
+def _results(
+    question: str, answer: str, contexts: int, scores: Sequence[float], limits: Limits
+) -> dict[str, Fired]:
     results: dict[str, Fired] = dict.fromkeys(CHECKS, True)
     fallback = next((phrase for phrase in limits.fallbacks if has_any(answer, [phrase])), "")
     declines = fallback or refusal(answer) == "full"  # a refusal needs no citation and no list
@@ -117,7 +153,10 @@ def _results(question: str, answer: str, contexts: int, scores: Sequence[float],
     if not answer or not contexts or declines:
         results["citations_valid"] = None
     elif not cited:
-        results["citations_valid"] = "the answer cites no context", f"mark each statement with its source, {marks}"
+        results["citations_valid"] = (
+            "the answer cites no context",
+            f"mark each statement with its source, {marks}",
+        )
     elif wrong := sorted(number for number in cited if not 1 <= number <= contexts):
         found = ", ".join(f"[{number}]" for number in wrong)
         results["citations_valid"] = f"{found} points to no context", f"cite only {marks}"
@@ -159,7 +198,9 @@ def passages_of(contexts: object) -> tuple[Passage, ...]:
     """The passages among what a live bot holds; what cannot be read is left out, never raised."""
     if isinstance(contexts, (str, Mapping)) or not isinstance(contexts, Iterable):
         return _readable(cast("object", contexts))
-    return tuple(passage for item in cast("Iterable[object]", contexts) for passage in _readable(item))
+    return tuple(
+        passage for item in cast("Iterable[object]", contexts) for passage in _readable(item)
+    )
 
 
 def _readable(item: object) -> tuple[Passage, ...]:
@@ -236,7 +277,11 @@ def improve_answer(
             try:
                 candidate = _complete(model, asked, passages, best)
             except Exception as error:  # a model of the caller's own may raise anything
-                reason = str(error) if isinstance(error, AnswerkeyError) else f"{type(error).__name__}: {error}"
+                reason = (
+                    str(error)
+                    if isinstance(error, AnswerkeyError)
+                    else f"{type(error).__name__}: {error}"
+                )
                 return replace(best, rewrites=number - 1, error=reason)
             assessment = assess(candidate)
             if _badness(assessment) < _badness(best.assessment):
@@ -257,7 +302,9 @@ def _fixable(assessment: Assessment) -> list[Finding]:
 
 def _complete(model: Model, question: str, passages: Sequence[Passage], now: Improvement) -> str:
     listed = "\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
-    wrong = "\n".join(f"- {finding.message}: {finding.action}" for finding in now.assessment.findings)
+    wrong = "\n".join(
+        f"- {finding.message}: {finding.action}" for finding in now.assessment.findings
+    )
     asked = (
         f"<question>\n{question}\n</question>\n<contexts>\n{listed or '(none)'}\n</contexts>\n"
         f"<answer>\n{now.answer}\n</answer>\nWhat the checks found:\n{wrong}\n\nThe better answer:"

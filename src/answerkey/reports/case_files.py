@@ -22,9 +22,19 @@ from answerkey.text import printable, spreadsheet_text
 from answerkey.types import Outcome, Score, Status
 
 _COLUMNS = (
-    "id", "source_file", "question_num", "type", "question", "expected_answer", "answer", "route", "expected_route",
-    "sources", "response_time", "error",
-)  # fmt: skip
+    "id",
+    "source_file",
+    "question_num",
+    "type",
+    "question",
+    "expected_answer",
+    "answer",
+    "route",
+    "expected_route",
+    "sources",
+    "response_time",
+    "error",
+)
 _VERDICT = ("status", "score", "quality", "route_score", "band", "justification")
 _TAKEN = {*_COLUMNS, *_VERDICT}
 
@@ -42,14 +52,32 @@ class ResultsCsv:
             self._writer.writerow([*_COLUMNS, *_VERDICT, *named])
 
     def add(self, outcome: Outcome) -> None:
-        case, response, verdict, scores = outcome.case, outcome.response, outcome.verdict, outcome.scores
+        case, response, verdict, scores = (
+            outcome.case,
+            outcome.response,
+            outcome.verdict,
+            outcome.scores,
+        )
         cells: tuple[object, ...] = (
-            case.id, case.source_file, case.question_num, case.type, case.question,
+            case.id,
+            case.source_file,
+            case.question_num,
+            case.type,
+            case.question,
             case.expected[0] if len(case.expected) == 1 else list(case.expected) or None,
-            response.answer, response.route, case.expected_route, response.sources, response.seconds, response.error,
-            verdict.status, verdict.score, verdict.quality, _score(scores.get("route_score")), verdict.band,
+            response.answer,
+            response.route,
+            case.expected_route,
+            response.sources,
+            response.seconds,
+            response.error,
+            verdict.status,
+            verdict.score,
+            verdict.quality,
+            _score(scores.get("route_score")),
+            verdict.band,
             verdict.justification,
-        )  # fmt: skip
+        )
         self._writer.writerow([*map(csv_cell, cells), *map(_score, map(scores.get, self._metrics))])
 
 
@@ -101,12 +129,19 @@ class JunitFile:
             self._file.write(f'<testcase classname="gates" name={_attribute(gate.condition)}')
             value = "no figure" if gate.value is None else f"{gate.value:.4g}"
             message = _attribute(f"{value} {gate.note}".strip())
-            self._file.write("/>\n" if gate.passed else f"><failure message={message}/></testcase>\n")
+            self._file.write(
+                "/>\n" if gate.passed else f"><failure message={message}/></testcase>\n"
+            )
         if partial:
             self._tests += 1
             self._errors += 1
-            group, error = _attribute(self._name), f"<error message={_attribute(f'partial run: {partial}')}/>"
-            self._file.write(f'<testcase classname={group} name="the whole run">{error}</testcase>\n')
+            group, error = (
+                _attribute(self._name),
+                f"<error message={_attribute(f'partial run: {partial}')}/>",
+            )
+            self._file.write(
+                f'<testcase classname={group} name="the whole run">{error}</testcase>\n'
+            )
         self._file.write("</testsuite>\n")
         self._file.seek(self._head)
         self._file.write(
@@ -125,9 +160,7 @@ def _test_case(outcome: Outcome, name: str) -> str:
         return f"{start}/>\n"
     message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
     body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
-    return (
-        f"{start}><failure message={_attribute(message[:300])}>{escape(_NOT_XML.sub('�', body))}</failure></testcase>\n"
-    )
+    return f"{start}><failure message={_attribute(message[:300])}>{escape(_NOT_XML.sub('�', body))}</failure></testcase>\n"
 
 
 def _fails(outcome: Outcome) -> bool:
@@ -157,7 +190,9 @@ class CaseRows:
     tally: RunTally
 
 
-def case_rows(numbered: Iterable[tuple[int, Outcome]], name: str, metrics: Sequence[str], cluster: str) -> CaseRows:
+def case_rows(
+    numbered: Iterable[tuple[int, Outcome]], name: str, metrics: Sequence[str], cluster: str
+) -> CaseRows:
     """The rows of these outcomes in a run of this name."""
     tally, cells = RunTally(cluster=cluster), io.StringIO(newline="")
     table = ResultsCsv(cells, metrics, header=False)

@@ -15,11 +15,21 @@ from answerkey.files import write_file
 
 Spec = dict[str, Any]
 
-BLUE, GREEN, AMBER, RED, PURPLE, GREY = "#2a78b5", "#1b8a6b", "#b7791f", "#c8553d", "#8a6bbf", "#8a8a8a"
+BLUE, GREEN, AMBER, RED, PURPLE, GREY = (
+    "#2a78b5",
+    "#1b8a6b",
+    "#b7791f",
+    "#c8553d",
+    "#8a6bbf",
+    "#8a8a8a",
+)
 SERIES = (BLUE, RED, GREEN, PURPLE, AMBER, GREY)
 LIGHT = {"paper": "#ffffff", "ink": "#1f242b", "muted": "#59626e", "line": "#dfe3e8"}
 DARK = {"paper": "#1b1f25", "ink": "#e7eaee", "muted": "#a3adb9", "line": "#363d47"}
-COUNTS = {"tickMinStep": 1.01, "format": ",d"}  # an axis of counts; with a step of 1, small counts get halves
+COUNTS = {
+    "tickMinStep": 1.01,
+    "format": ",d",
+}  # an axis of counts; with a step of 1, small counts get halves
 INSTALL = "pip install 'answerkey[charts]'"
 _WIDTH = 560
 _FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
@@ -35,13 +45,37 @@ def config(dark: bool = False) -> Spec:
         "font": _FONT,
         "padding": 12,
         "view": {"stroke": None},
-        "title": {"color": c["ink"], "fontSize": 14, "fontWeight": 600, "anchor": "start", "offset": 12,
-                  "subtitleColor": c["muted"], "subtitleFontSize": 12, "subtitlePadding": 4},
-        "axis": {"labelColor": c["muted"], "titleColor": c["muted"], "labelFontSize": 12, "titleFontSize": 12,
-                 "titleFontWeight": "normal", "gridColor": c["line"], "domainColor": c["line"],
-                 "tickColor": c["line"], "labelLimit": 200, "titlePadding": 8},
-        "legend": {"labelColor": c["muted"], "titleColor": c["muted"], "labelFontSize": 12, "titleFontSize": 12,
-                   "titleFontWeight": "normal", "symbolType": "circle", "orient": "top"},
+        "title": {
+            "color": c["ink"],
+            "fontSize": 14,
+            "fontWeight": 600,
+            "anchor": "start",
+            "offset": 12,
+            "subtitleColor": c["muted"],
+            "subtitleFontSize": 12,
+            "subtitlePadding": 4,
+        },
+        "axis": {
+            "labelColor": c["muted"],
+            "titleColor": c["muted"],
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "gridColor": c["line"],
+            "domainColor": c["line"],
+            "tickColor": c["line"],
+            "labelLimit": 200,
+            "titlePadding": 8,
+        },
+        "legend": {
+            "labelColor": c["muted"],
+            "titleColor": c["muted"],
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "symbolType": "circle",
+            "orient": "top",
+        },
         "header": {"labelColor": c["muted"], "titleColor": c["muted"], "labelFontSize": 12},
         "text": {"color": c["ink"], "fontSize": 12},
         "rule": {"color": c["ink"]},
@@ -49,7 +83,7 @@ def config(dark: bool = False) -> Spec:
         "point": {"color": BLUE, "filled": True, "size": 70},
         "line": {"color": BLUE, "strokeWidth": 2},
         "range": {"category": list(SERIES)},
-    }  # fmt: skip
+    }
 
 
 def titled(title: str, spec: Spec, subtitle: str = "") -> Spec:
@@ -102,7 +136,9 @@ def png(spec: Spec) -> bytes:
         raise SettingsError(f"image files of charts need an extra: {INSTALL}")
     import vl_convert
 
-    return vl_convert.vegalite_to_png({**spec, "config": {**config(), **spec.get("config", {})}}, scale=2)
+    return vl_convert.vegalite_to_png(
+        {**spec, "config": {**config(), **spec.get("config", {})}}, scale=2
+    )
 
 
 def write_plots(folder: Path, charts: Mapping[str, Spec]) -> list[Path]:

@@ -14,7 +14,20 @@ from answerkey.reports.text import aligned, cell, code, figure
 from answerkey.text import printable, short_label
 
 SHOWN_CASES = 20
-COLUMNS = ("", "n", "A", "B", "B − A", "95 % interval", "p", "p Holm", "Wilcoxon", "d", "d_z", "won/lost/tied")
+COLUMNS = (
+    "",
+    "n",
+    "A",
+    "B",
+    "B − A",
+    "95 % interval",
+    "p",
+    "p Holm",
+    "Wilcoxon",
+    "d",
+    "d_z",
+    "won/lost/tied",
+)
 
 
 def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
@@ -24,7 +37,9 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     lines += [f"  {line}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"{title}: {len(flips)}{_first_of(flips, cases)}"]
-        lines += [f"  {_case_line(flip)}{', flaky' if flip.flaky else ''}" for flip in flips[:cases]]
+        lines += [
+            f"  {_case_line(flip)}{', flaky' if flip.flaky else ''}" for flip in flips[:cases]
+        ]
     lines += ["", *aligned([COLUMNS, *table_rows(c)]), "", *notes(c)]
     for title, moves in case_lists(c):
         lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
@@ -35,33 +50,57 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
 def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """Markdown for a pull request; text of a bot stays plain text."""
     c = comparison
-    lines = [f"## {cell(c.verdict)}", "", cell(c.sentence), "", f"A `{code(c.name_a)}`, B `{code(c.name_b)}`", ""]
+    lines = [
+        f"## {cell(c.verdict)}",
+        "",
+        cell(c.sentence),
+        "",
+        f"A `{code(c.name_a)}`, B `{code(c.name_b)}`",
+        "",
+    ]
     lines += [f"- {cell(line)}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"**{title}: {len(flips)}{_first_of(flips, cases)}**", ""]
-        lines += [f"- `{code(f.id)}` {cell(f.question)} ({cell(move_status(f))})" for f in flips[:cases]]
+        lines += [
+            f"- `{code(f.id)}` {cell(f.question)} ({cell(move_status(f))})" for f in flips[:cases]
+        ]
     lines += ["", "<details><summary>Statistics</summary>", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in table_rows(c)]
+    lines += [
+        f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |"
+        for name, *rest in table_rows(c)
+    ]
     lines += ["", *(f"- {cell(note)}" for note in notes(c)), "", "</details>"]
     for title, moves in case_lists(c):
-        lines += ["", f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>", ""]
+        lines += [
+            "",
+            f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>",
+            "",
+        ]
         lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
         for m in moves[:cases]:
             scores = f"{figure(m.score_a)} | {figure(m.score_b)}"
-            lines.append(f"| `{code(m.id)}` | {cell(m.question)} | {scores} | {cell(move_status(m))} |")
+            lines.append(
+                f"| `{code(m.id)}` | {cell(m.question)} | {scores} | {cell(move_status(m))} |"
+            )
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
 
 
 def flip_lists(c: Comparison) -> list[tuple[str, Sequence[CaseChange]]]:
     """The cases that newly fail and newly pass; a list without cases is left out."""
-    return [each for each in (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing)) if each[1]]
+    return [
+        each
+        for each in (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing))
+        if each[1]
+    ]
 
 
 def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
     """The cases that moved, likewise. If the scoring setup changed, they are scored differently, not better or worse."""
-    lower, higher = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
+    lower, higher = (
+        ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
+    )
     return [each for each in ((lower, c.degraded), (higher, c.improved)) if each[1]]
 
 
@@ -73,7 +112,9 @@ def comparison_values(c: Comparison) -> dict[str, Any]:
 
 def _differences(c: Comparison) -> dict[str, Difference]:
     """Of the overall score, where there is one, then of each metric."""
-    return {name: d for name, d in c.differences("overall score").items() if d.n or d is not c.overall}
+    return {
+        name: d for name, d in c.differences("overall score").items() if d.n or d is not c.overall
+    }
 
 
 def table_rows(c: Comparison) -> list[list[str]]:
@@ -110,18 +151,25 @@ def notes(c: Comparison) -> list[str]:
         smallest = too_large if beyond(c.overall, c.scale) else plain(c.overall.smallest_detectable)
         lines.append(f"smallest difference in the overall score {power}: {smallest}")
     used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
-    spoken = {"bootstrap": "bootstrap, 10,000 draws, fixed seed", "t": "Student's t (more than 2,000 cases)"}
+    spoken = {
+        "bootstrap": "bootstrap, 10,000 draws, fixed seed",
+        "t": "Student's t (more than 2,000 cases)",
+    }
     methods = " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
     lines.append(f"intervals of the difference: {methods}")
     if max(c.repeats) > 1:
-        lines.append(f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means")
+        lines.append(
+            f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means"
+        )
     if c.noise:
         lines.append(
             f"noise floor from {c.noise.runs} runs of A: ±{plain(c.noise.floor)} in the mean; "
             f"{len(c.noise.flaky)} cases are flaky; {sum(m.flaky for m in c.moves)} moved within their own range"
         )
     if c.lost:
-        lines.append(f"{len(c.lost)} cases have a verdict in A but not in B: {', '.join(c.lost[:5])}")
+        lines.append(
+            f"{len(c.lost)} cases have a verdict in A but not in B: {', '.join(c.lost[:5])}"
+        )
     by_note: dict[str, list[str]] = {}
     for name, d in {"overall score": c.overall, **c.metrics}.items():
         if d.note and (d.n or d is not c.overall):
@@ -129,7 +177,9 @@ def notes(c: Comparison) -> list[str]:
     lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
     lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.errors.items() if a or b]
     if c.only_a or c.only_b:
-        lines.append(f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}")
+        lines.append(
+            f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
+        )
     return lines
 
 
@@ -183,7 +233,10 @@ _SIGNIFICANT, _NOT_SIGNIFICANT = "p < 0.05 after Holm", "not significant"
 
 def comparison_charts(comparison: Comparison) -> dict[str, Spec]:
     """Both charts by the name of their file; one with nothing to show is left out."""
-    charts = {"compare_cases": case_chart(comparison), "compare_metrics": difference_chart(comparison)}
+    charts = {
+        "compare_cases": case_chart(comparison),
+        "compare_metrics": difference_chart(comparison),
+    }
     return {file: chart for file, chart in charts.items() if chart is not None}
 
 
@@ -194,7 +247,12 @@ def case_chart(comparison: Comparison) -> Spec | None:
         return None
     step = max(1, -(-len(moves) // _MOST_BARS))
     values = [
-        {"place": n, "case": short_label(move.id), "diff": move.diff, "moved": "higher" if move.diff > 0 else "lower"}
+        {
+            "place": n,
+            "case": short_label(move.id),
+            "diff": move.diff,
+            "moved": "higher" if move.diff > 0 else "lower",
+        }
         for n, move in enumerate(moves)
         if n % step == 0
     ]
@@ -217,14 +275,26 @@ def difference_chart(comparison: Comparison) -> Spec | None:
         low, high = sorted((d.interval.low / unit, d.interval.high / unit))
         significant = d.p_holm is not None and d.p_holm < 0.05
         result = _SIGNIFICANT if significant else _NOT_SIGNIFICANT
-        values.append({"metric": short_label(metric), "d": d.diff / unit, "low": low, "high": high, "result": result})
+        values.append(
+            {
+                "metric": short_label(metric),
+                "d": d.diff / unit,
+                "low": low,
+                "high": high,
+                "result": result,
+            }
+        )
     if not values:
         return None
     y = category("metric", axis={"labelLimit": 220})
-    colour = category("result", scale={"domain": [_SIGNIFICANT, _NOT_SIGNIFICANT], "range": [BLUE, GREY]})
+    colour = category(
+        "result", scale={"domain": [_SIGNIFICANT, _NOT_SIGNIFICANT], "range": [BLUE, GREY]}
+    )
     low = number("low", "worse  ←  difference in standard deviations  →  better")
     zero = layer("rule", {"x": {"datum": 0}}, strokeDash=[4, 4])
-    rule = layer("rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2)
+    rule = layer(
+        "rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2
+    )
     dot = layer("point", {"x": number("d"), "y": y, "color": colour}, filled=True, size=70)
     body = {"height": {"step": 26}, "data": {"values": values}, "layer": [zero, rule, dot]}
     return titled("Difference in each metric with its 95 % interval", body)

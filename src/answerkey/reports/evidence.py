@@ -60,9 +60,15 @@ def criteria_of(outcome: Outcome) -> list[CheckedCriterion]:
     found: list[CheckedCriterion] = []
     for item in _listed(outcome, "criteria")[:MOST_LISTED]:
         error, met = item.get("error"), item.get("met")
-        state = "error" if error else "not applicable" if met is None else "met" if met else "not met"
+        state = (
+            "error" if error else "not applicable" if met is None else "met" if met else "not met"
+        )
         ask = _text(item.get("ask")) or _text(item.get("name"))
-        found.append(CheckedCriterion(ask, state, _text(error or item.get("reason")), _text(item.get("quote"))))
+        found.append(
+            CheckedCriterion(
+                ask, state, _text(error or item.get("reason")), _text(item.get("quote"))
+            )
+        )
     return sorted(found, key=lambda each: each.state == "met")
 
 
@@ -70,12 +76,16 @@ def fact_lines(outcome: Outcome) -> list[str]:
     """For the terminal: a line per fact, and per claim that contradicts the expected answer."""
     facts, claims = facts_of(outcome)
     lines = [_line(fact) for fact in facts]
-    return lines + [f"the answer claims, {_line(claim)}" for claim in claims if claim.state == "contradicted"]
+    return lines + [
+        f"the answer claims, {_line(claim)}" for claim in claims if claim.state == "contradicted"
+    ]
 
 
 def criterion_lines(outcome: Outcome) -> list[str]:
     found = criteria_of(outcome)
-    return [f"{c.state}: {c.ask}{f' ({c.reason})' if c.reason else ''}{quoted(c.quote)}" for c in found]
+    return [
+        f"{c.state}: {c.ask}{f' ({c.reason})' if c.reason else ''}{quoted(c.quote)}" for c in found
+    ]
 
 
 def quote_of(score: Score) -> str:

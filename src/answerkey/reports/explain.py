@@ -14,7 +14,16 @@ LONGEST = 20_000
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _EDGES = re.compile(r"^\W+|\W+$")
 _SIMILAR = 0.35  # below it the few words in common are chance, and marking them hides that everything is new
-_OF_CASE = ("type", "expected_route", "acceptable_routes", "priority", "note", "tags", "source_file", "question_num")
+_OF_CASE = (
+    "type",
+    "expected_route",
+    "acceptable_routes",
+    "priority",
+    "note",
+    "tags",
+    "source_file",
+    "question_num",
+)
 _OF_RESPONSE = ("route", "seconds", "prompt_tokens", "completion_tokens", "cost")
 _OF_CRITERION = ("maximum", "floor", "required", "better")
 
@@ -24,7 +33,11 @@ def blind(outcome: Outcome, longest: int | None = None) -> Shown:
     case, response, answer = outcome.case, outcome.response, outcome.response.answer or ""
 
     def clip(text: str) -> str:
-        return f"{text[:longest]}… ({len(text):,} characters in total)" if _is_cut(text, longest) else text
+        return (
+            f"{text[:longest]}… ({len(text):,} characters in total)"
+            if _is_cut(text, longest)
+            else text
+        )
 
     return {
         "id": case.id,
@@ -45,11 +58,19 @@ def blind(outcome: Outcome, longest: int | None = None) -> Shown:
 def _passages(outcome: Outcome, longest: int | None, *, marked: bool) -> list[Shown]:
     """The passages; `marked` adds their scores and the spans that support a sentence of the answer."""
     return [
-        {"number": n, "id": each.id, "page": each.page, "score": each.score if marked else None, "length": len(each.text),
-         "cut": _is_cut(each.text, longest),
-         "pieces": evidence.passage_pieces(outcome, n, longest) if marked else [evidence.TextPiece(each.text[:longest])]}
+        {
+            "number": n,
+            "id": each.id,
+            "page": each.page,
+            "score": each.score if marked else None,
+            "length": len(each.text),
+            "cut": _is_cut(each.text, longest),
+            "pieces": evidence.passage_pieces(outcome, n, longest)
+            if marked
+            else [evidence.TextPiece(each.text[:longest])],
+        }
         for n, each in enumerate(outcome.response.passages, 1)
-    ]  # fmt: skip
+    ]
 
 
 def _is_cut(text: str, longest: int | None) -> bool:
@@ -75,7 +96,9 @@ def explain(outcome: Outcome, profile: Profile | None, longest: int | None = Non
             **{name: getattr(verdict, name) for name in Verdict.__dataclass_fields__},
             "scale": profile.scale if profile else 1.0,
             "pass_mark": rules.pass_mark if rules else None,
-            "route_weight": profile.route_weight if profile and verdict.route_score is not None else 0.0,
+            "route_weight": profile.route_weight
+            if profile and verdict.route_score is not None
+            else 0.0,
             "own_mark": case.min_score if profile else None,
         },
         "scores": _scores(outcome, profile),
@@ -84,12 +107,16 @@ def explain(outcome: Outcome, profile: Profile | None, longest: int | None = Non
         "criteria": evidence.criteria_of(outcome),
         "judge": _judge(outcome),
         "attempts": [
-            {"status": each.verdict.status, "score": each.verdict.score, "answer": each.response.answer,
-             "error": each.response.error}
+            {
+                "status": each.verdict.status,
+                "score": each.verdict.score,
+                "answer": each.response.answer,
+                "error": each.response.error,
+            }
             for each in outcome.attempts
         ],
         "extra": {str(key): value for key, value in response.extra.items()},
-    }  # fmt: skip
+    }
 
 
 def _scores(outcome: Outcome, profile: Profile | None) -> list[Shown]:
@@ -101,12 +128,26 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[Shown]:
     for name in dict.fromkeys([*criteria, *outcome.scores]):
         if (score := outcome.scores.get(name)) is None:
             continue
-        kind = "error" if score.error is not None else "not applicable" if score.value is None else "value"
-        about = {"metric": name, "kind": kind, "value": score.value, "error": score.error, "reason": score.reason}
+        kind = (
+            "error"
+            if score.error is not None
+            else "not applicable"
+            if score.value is None
+            else "value"
+        )
+        about = {
+            "metric": name,
+            "kind": kind,
+            "value": score.value,
+            "error": score.error,
+            "reason": score.reason,
+        }
         of_criterion = {field: getattr(criteria.get(name), field, None) for field in _OF_CRITERION}
         of_part = {field: getattr(parts.get(name), field, None) for field in ("weight", "points")}
         required = {"required": bool(of_criterion["required"])}
-        shown.append({**about, "quote": evidence.quote_of(score), **of_criterion, **required, **of_part})
+        shown.append(
+            {**about, "quote": evidence.quote_of(score), **of_criterion, **required, **of_part}
+        )
     return shown
 
 
@@ -117,10 +158,15 @@ def _judge(outcome: Outcome) -> list[Shown]:
     for name, score in outcome.scores.items():
         raw, reasoning = evidence.texts_of(score, "raw"), evidence.texts_of(score, "reasoning")
         if raw or reasoning:
-            key, model = str(score.details.get("call") or f"{raw}{reasoning}"), str(score.details.get("model") or "")
+            key, model = (
+                str(score.details.get("call") or f"{raw}{reasoning}"),
+                str(score.details.get("model") or ""),
+            )
             named = metrics.setdefault(key, [])
             named.append(name)
-            calls.setdefault(key, {"metrics": named, "model": model, "raw": raw, "reasoning": reasoning})
+            calls.setdefault(
+                key, {"metrics": named, "model": model, "raw": raw, "reasoning": reasoning}
+            )
     return list(calls.values())
 
 
@@ -163,7 +209,10 @@ def marked_answer(expected: str, answer: str) -> tuple[list[DiffPart], list[Diff
     wanted, found = _PIECES.findall(expected), _PIECES.findall(answer)
     known, there = ({_bare(piece) for piece in pieces} for pieces in (wanted, found))
     lacking = [(piece, bool(_bare(piece)) and _bare(piece) not in there) for piece in wanted]
-    other = [(piece, bool(wanted) and any(map(str.isdigit, piece)) and _bare(piece) not in known) for piece in found]
+    other = [
+        (piece, bool(wanted) and any(map(str.isdigit, piece)) and _bare(piece) not in known)
+        for piece in found
+    ]
     return _joined(lacking, "missing"), _joined(other, "other")
 
 
@@ -176,7 +225,10 @@ def _joined(pieces: list[tuple[str, bool]], kind: str) -> list[DiffPart]:
     joined: list[DiffPart] = []
     for piece, marked in pieces:
         word = piece.lstrip()
-        for text, here in ((piece[: len(piece) - len(word)], "same"), (word, kind if marked else "same")):
+        for text, here in (
+            (piece[: len(piece) - len(word)], "same"),
+            (word, kind if marked else "same"),
+        ):
             if joined and (joined[-1].kind == here or not text):
                 joined[-1].text += text
             elif text:

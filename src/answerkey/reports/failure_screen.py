@@ -19,14 +19,24 @@ _PASSAGE = 300
 
 
 def failure_screen(
-    outcome: Outcome, profile: Profile | None, commands: Sequence[tuple[str, str]] = (), *, debug: bool = False
+    outcome: Outcome,
+    profile: Profile | None,
+    commands: Sequence[tuple[str, str]] = (),
+    *,
+    debug: bool = False,
 ) -> str:
     """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
     response = outcome.response
-    answer = (response.answer or "(empty)") if response.error is None else f"no answer: {response.error}"
+    answer = (
+        (response.answer or "(empty)") if response.error is None else f"no answer: {response.error}"
+    )
     facts = [f"route {response.route}"] if response.route else []
     facts += [duration(response.seconds)] if response.seconds is not None else []
-    history = [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
+    history = [
+        line
+        for turn in outcome.case.history
+        for line in (f"user: {turn.user}", f"bot:  {turn.answer}")
+    ]
     reasons = [text for score in outcome.scores.values() for text in texts_of(score, "reasoning")]
     reasons = [*_shared_reasons(outcome), *reasons]
     sections: list[tuple[str, Iterable[str]]] = [
@@ -42,7 +52,10 @@ def failure_screen(
         ("Scores", _scores(outcome, profile)),
         ("The judge's reasoning", dict.fromkeys(reasons)),  # the criteria of one call share theirs
         ("What the profile requires", _required(outcome, profile)),
-        ("Raw response", [f"{key}: {value}" for key, value in response.extra.items()] if debug else []),
+        (
+            "Raw response",
+            [f"{key}: {value}" for key, value in response.extra.items()] if debug else [],
+        ),
     ]
     limit = None if debug else _LONGEST
     rows: list[str] = []
@@ -51,7 +64,9 @@ def failure_screen(
             rows += [title, *(f"  {row}" for row in shown), ""] if title else [*shown, ""]
     rows += ["Next"] if commands else []
     # Never wrapped, so that they can be copied.
-    rows += [line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")]
+    rows += [
+        line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")
+    ]
     return "\n".join(rows)
 
 
@@ -66,7 +81,9 @@ def _rows(text: str, limit: int | None) -> list[str]:
             rows.append(line.rstrip(" "))
             continue
         indent = " " * (len(line) - len(line.lstrip()))
-        rows += wrap(line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False) or [""]
+        rows += wrap(
+            line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False
+        ) or [""]
     return rows
 
 
@@ -116,7 +133,11 @@ def _passages(outcome: Outcome, debug: bool) -> list[str]:
     for number, passage in enumerate(outcome.response.passages, 1):
         about = [passage.id or "", f"page {passage.page}" if passage.page else ""]
         about += [f"score {passage.score:.3g}"] if passage.score is not None else []
-        text = passage.text if debug or len(passage.text) <= _PASSAGE else f"{passage.text[:_PASSAGE]}…"
+        text = (
+            passage.text
+            if debug or len(passage.text) <= _PASSAGE
+            else f"{passage.text[:_PASSAGE]}…"
+        )
         lines.append(f"[{number}] {', '.join(part for part in about if part)}".rstrip())
         lines += [f"    {row}" for row in text.split("\n")]
     return lines
@@ -133,7 +154,9 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
         value = "not applicable" if score.value is None else f"{score.value:.4g}"
         if criterion and score.value is not None and criterion.maximum != 1:
             value += f" of {criterion.maximum:g}"
-        lines.append(f"{name:<{width}}  {f'error: {score.error}' if score.error is not None else value}")
+        lines.append(
+            f"{name:<{width}}  {f'error: {score.error}' if score.error is not None else value}"
+        )
         why = f"{'' if score.reason in shared else score.reason}{quoted(quote_of(score))}".strip()
         lines += [f"    {why}"] if why else []
     return lines
@@ -141,7 +164,11 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
 
 def _shared_reasons(outcome: Outcome) -> list[str]:
     """The reasons that a judge gave for several criteria at once."""
-    given = Counter(score.reason for score in outcome.scores.values() if score.reason and "model" in score.details)
+    given = Counter(
+        score.reason
+        for score in outcome.scores.values()
+        if score.reason and "model" in score.details
+    )
     return [reason for reason, times in given.items() if times > 1]
 
 
@@ -150,14 +177,22 @@ def _required(outcome: Outcome, profile: Profile | None) -> list[str]:
         return []
     rules = profile.rules_for(outcome.response.route)
     parts = {part.metric: part for part in outcome.verdict.parts}
-    lines = [f"profile {profile.name} (version {profile.version}): {rules.pass_mark:g} of {profile.scale:g} to pass"]
+    lines = [
+        f"profile {profile.name} (version {profile.version}): {rules.pass_mark:g} of {profile.scale:g} to pass"
+    ]
     for criterion in rules.criteria:
         limit = ""
         if criterion.floor is not None:
-            limit = f", {'at most' if criterion.better == 'lower' else 'at least'} {criterion.floor:g}"
+            limit = (
+                f", {'at most' if criterion.better == 'lower' else 'at least'} {criterion.floor:g}"
+            )
             limit += " or it fails" if criterion.required else ""
         contributed = "left out, not applicable"
         if part := parts.get(criterion.metric):
-            contributed = f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
-        lines.append(f"{criterion.metric}: {contributed if criterion.weight else 'no weight'}{limit}")
+            contributed = (
+                f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
+            )
+        lines.append(
+            f"{criterion.metric}: {contributed if criterion.weight else 'no weight'}{limit}"
+        )
     return [*lines, *(f"short: {text}" for text in outcome.verdict.shortfalls)]

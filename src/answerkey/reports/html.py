@@ -29,7 +29,13 @@ from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.chart_style import Spec, config
-from answerkey.reports.comparison import SHOWN_CASES, case_lists, comparison_values, flip_lists, move_status
+from answerkey.reports.comparison import (
+    SHOWN_CASES,
+    case_lists,
+    comparison_values,
+    flip_lists,
+    move_status,
+)
 from answerkey.reports.explain import explain, word_diff
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
@@ -44,9 +50,14 @@ LONGEST = 4000
 CHART_LOOKS = {"light": config(), "dark": config(dark=True)}
 VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _TONES = {
-    "PERFECT": "good", "PASSED": "good", "ACCEPTABLE": "fair", "FAILED": "bad", "ERROR": "failed",
-    "UNSCORED": "plain", "SCORED": "plain",
-}  # fmt: skip
+    "PERFECT": "good",
+    "PASSED": "good",
+    "ACCEPTABLE": "fair",
+    "FAILED": "bad",
+    "ERROR": "failed",
+    "UNSCORED": "plain",
+    "SCORED": "plain",
+}
 
 
 def write_run_page(folder: Path, summary: Summary) -> None:
@@ -72,17 +83,24 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """comparison.html; at most `cases` of the improved and of the degraded cases are listed."""
     flips = flip_lists(comparison)
     listed = {flip.id for _, found in flips for flip in found}
-    lists: list[tuple[str, Sequence[CaseChange]]] = [*flips]  # then the cases that moved without another verdict
+    lists: list[tuple[str, Sequence[CaseChange]]] = [
+        *flips
+    ]  # then the cases that moved without another verdict
     for title, moves in case_lists(comparison):
         if others := [move for move in moves if move.id not in listed]:
             lists.append((f"{title}, same verdict", others))
-    shown = [(title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in lists]
+    shown = [
+        (title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in lists
+    ]
     return _page("comparison.html", c=comparison, **comparison_values(comparison), lists=shown)
 
 
 def _with_answers(comparison: Comparison, moves: Sequence[CaseChange]) -> list[Sequence[object]]:
     """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
-    a, b = ([_answer_of(Path(name), move.id) for move in moves] for name in (comparison.name_a, comparison.name_b))
+    a, b = (
+        [_answer_of(Path(name), move.id) for move in moves]
+        for name in (comparison.name_a, comparison.name_b)
+    )
     return [(move, *word_diff(*answers)) for move, *answers in zip(moves, a, b, strict=True)]
 
 
@@ -106,17 +124,21 @@ def _page(template: str, charts: Mapping[str, Spec], **values: Any) -> str:
     style = _asset("page.css") + _asset("report.css")
     script = _asset("charts.js") + _asset("report.js")
     packed, allowed = packed_vega() if charts else ("", "")
-    return environment().get_template(template).render(
-        **values,
-        charts=charts,
-        chart_looks=CHART_LOOKS,
-        style=Markup(style),
-        style_hash=_hash(style),
-        script=Markup(script),
-        script_hashes=[_hash(script), *([allowed] if charts else [])],
-        vega=Markup(packed),
-        version=__version__,
-    )  # fmt: skip
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **values,
+            charts=charts,
+            chart_looks=CHART_LOOKS,
+            style=Markup(style),
+            style_hash=_hash(style),
+            script=Markup(script),
+            script_hashes=[_hash(script), *([allowed] if charts else [])],
+            vega=Markup(packed),
+            version=__version__,
+        )
+    )
 
 
 @cache
@@ -138,10 +160,21 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "breakable": _breakable, "count": count, "figure": figure, "heat": heat, "label": _label,
-        "moment": moment, "move_status": move_status, "path": _path, "sentence": capitalised,
-        "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
-    }  # fmt: skip
+        "breakable": _breakable,
+        "count": count,
+        "figure": figure,
+        "heat": heat,
+        "label": _label,
+        "moment": moment,
+        "move_status": move_status,
+        "path": _path,
+        "sentence": capitalised,
+        "percent": percent,
+        "seconds": seconds,
+        "share_tone": share_tone,
+        "spec": _spec,
+        "tone": tone,
+    }
     made.filters.update(filters)
     return made
 

@@ -70,7 +70,11 @@ _reading = threading.Lock()
 
 @lru_cache(maxsize=4)
 def _read_rows(folder: Path, state: str) -> Rows:
-    kept = cache_folder() / "rows" / f"{blake2b(str(folder).encode(), digest_size=12).hexdigest()}.json"
+    kept = (
+        cache_folder()
+        / "rows"
+        / f"{blake2b(str(folder).encode(), digest_size=12).hexdigest()}.json"
+    )
     with suppress(OSError, ValueError):
         stored = msgspec.json.decode(kept.read_bytes(), type=_KeptRows)
         if stored.state == state:
@@ -136,7 +140,11 @@ def _reason(light: LightCase, scale: float) -> str:
         return ""
     if verdict.status == Status.ERROR:
         return "no response" if response.error else "scoring error"
-    if case.expected_route and response.route and response.route not in (case.expected_route, *case.acceptable_routes):
+    if (
+        case.expected_route
+        and response.route
+        and response.route not in (case.expected_route, *case.acceptable_routes)
+    ):
         return "wrong route"
     values = {name: score.value for name, score in light.scores.items() if score.value is not None}
     if values.get("abstention") == 0:

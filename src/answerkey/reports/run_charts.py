@@ -7,7 +7,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.chart_style import BLUE, COUNTS, GREEN, RED, Spec, beside, layer, name, number, scale_of, titled
+from answerkey.reports.chart_style import (
+    BLUE,
+    COUNTS,
+    GREEN,
+    RED,
+    Spec,
+    beside,
+    layer,
+    name,
+    number,
+    scale_of,
+    titled,
+)
 from answerkey.reports.rows import Rows
 from answerkey.runs.figures import Figures, MetricMean, Times
 from answerkey.runs.summary import Summary
@@ -39,24 +51,44 @@ def band_chart(summary: Summary) -> Spec | None:
     """How many cases are in each band, best first, then errors."""
     totals = summary.figures.totals
     counts = {band: count for band, count in summary.bands.items() if band}
-    counts |= {status: totals.statuses[status] for status in _OTHER_STATUSES if totals.statuses.get(status)}
+    counts |= {
+        status: totals.statuses[status] for status in _OTHER_STATUSES if totals.statuses.get(status)
+    }
     if not counts or not totals.cases:
         return None
     values: list[Spec] = [
-        {"band": short_label(band), "cases": count, "note": f"{count:,} ({count / totals.cases:.0%})"}
+        {
+            "band": short_label(band),
+            "cases": count,
+            "note": f"{count:,} ({count / totals.cases:.0%})",
+        }
         for band, count in counts.items()
     ]
     y = name("band")
     x = number("cases", "cases", axis=COUNTS)
-    colour = {**name("band"), "legend": None, "scale": scale_of([value["band"] for value in values])}
-    bars = layer("bar", {"x": x, "y": y, "color": colour}, height=22, cornerRadiusEnd=3, tooltip=True)
-    spec = {"data": {"values": values}, "height": {"step": 34}, "layer": [bars, beside("note", x, y)]}
+    colour = {
+        **name("band"),
+        "legend": None,
+        "scale": scale_of([value["band"] for value in values]),
+    }
+    bars = layer(
+        "bar", {"x": x, "y": y, "color": colour}, height=22, cornerRadiusEnd=3, tooltip=True
+    )
+    spec = {
+        "data": {"values": values},
+        "height": {"step": 34},
+        "layer": [bars, beside("note", x, y)],
+    }
     return titled("Bands", spec, f"{totals.cases:,} cases")
 
 
 def group_chart(title: str, groups: Mapping[str, Figures]) -> Spec | None:
     """Pass rates with Wilson intervals, lowest first."""
-    judged = [(part.pass_rate, part, group) for group, part in groups.items() if part.pass_rate is not None]
+    judged = [
+        (part.pass_rate, part, group)
+        for group, part in groups.items()
+        if part.pass_rate is not None
+    ]
     if len(judged) < 2:
         return None
     largest = sorted(judged, key=lambda entry: -entry[1].totals.cases)[:_MOST_GROUPS]
@@ -64,16 +96,24 @@ def group_chart(title: str, groups: Mapping[str, Figures]) -> Spec | None:
     for share, part, group in sorted(largest, key=lambda entry: entry[0]):
         low, high = part.pass_rate_ci95 or (share, share)
         note = f"{part.totals.passed:,}/{part.totals.cases:,}"
-        values.append({"name": short_label(group), "rate": share, "low": low, "high": high, "note": note})
+        values.append(
+            {"name": short_label(group), "rate": share, "low": low, "high": high, "note": note}
+        )
     y = name("name")
     x = number("low", "passed", scale={"domain": [0, 1]}, axis={"format": ".0%"})
-    rule = layer("rule", {"x": x, "x2": {"field": "high"}, "y": y}, strokeWidth=3, color=BLUE, opacity=0.55)
-    dot = layer("point", {"x": number("rate"), "y": y}, filled=True, opacity=1, size=90, tooltip=True)
+    rule = layer(
+        "rule", {"x": x, "x2": {"field": "high"}, "y": y}, strokeWidth=3, color=BLUE, opacity=0.55
+    )
+    dot = layer(
+        "point", {"x": number("rate"), "y": y}, filled=True, opacity=1, size=90, tooltip=True
+    )
     subtitle = "share passed with its 95 % interval"
     if len(judged) > len(largest):
         subtitle += f"; the {_MOST_GROUPS} largest of {len(judged)}"
     layers = [rule, dot, beside("note", {"datum": 1}, y)]
-    return titled(title, {"data": {"values": values}, "height": {"step": 30}, "layer": layers}, subtitle)
+    return titled(
+        title, {"data": {"values": values}, "height": {"step": 30}, "layer": layers}, subtitle
+    )
 
 
 def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
@@ -84,15 +124,26 @@ def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
     values: list[Spec] = []
     for e, row in table.items():
         for t, n in row.items():
-            routes, share = {"expected": short_label(e), "taken": short_label(t)}, n / sum(row.values())
+            routes, share = (
+                {"expected": short_label(e), "taken": short_label(t)},
+                n / sum(row.values()),
+            )
             values.append({**routes, "cases": n, "share": share, "right": e == t})
-    across, down = ({"domain": [short_label(route) for route in routes]} for routes in (taken, sorted(table)))
+    across, down = (
+        {"domain": [short_label(route) for route in routes]} for routes in (taken, sorted(table))
+    )
     turned = {"labelAngle": -30 if len(taken) > 4 else 0, "labelLimit": 120, "orient": "top"}
     x = name("taken", "route taken", scale=across, axis=turned)
     y = name("expected", "route expected", scale=down)
-    colour = {**name("right"), "legend": None, "scale": {"domain": [True, False], "range": [GREEN, RED]}}
+    colour = {
+        **name("right"),
+        "legend": None,
+        "scale": {"domain": [True, False], "range": [GREEN, RED]},
+    }
     strength = number("share", legend=None, scale={"domain": [0, 1], "range": [0.15, 0.6]})
-    cell = layer("rect", {"x": x, "y": y, "color": colour, "opacity": strength}, tooltip=True, cornerRadius=3)
+    cell = layer(
+        "rect", {"x": x, "y": y, "color": colour, "opacity": strength}, tooltip=True, cornerRadius=3
+    )
     text = layer("text", {"x": x, "y": y, "text": {"field": "cases"}}, fontSize=13)
     spec = {"data": {"values": values}, "height": {"step": 40}, "layer": [cell, text]}
     right = sum(row.get(route, 0) for route, row in table.items())
@@ -130,14 +181,18 @@ def _pass_marks(rows: Rows, profile: Profile) -> dict[float, str]:
     marks: dict[float, dict[str, None]] = {}
     for route in dict.fromkeys(rows.route):
         rules = profile.rules_for(route)
-        group = next((group for group, other in profile.group_rules.items() if other is rules), "others")
+        group = next(
+            (group for group, other in profile.group_rules.items() if other is rules), "others"
+        )
         marks.setdefault(rules.pass_mark, {})[group] = None
     if len(marks) == 1:
         return {at: f"{at:g}" for at in marks}
     return {at: f"{at:g} ({short_label(', '.join(names))})" for at, names in sorted(marks.items())}
 
 
-def metric_chart(averages: Mapping[str, MetricMean], rows: Rows, profile: Profile | None) -> Spec | None:
+def metric_chart(
+    averages: Mapping[str, MetricMean], rows: Rows, profile: Profile | None
+) -> Spec | None:
     """One strip per metric: the distribution of its values from 0 to its maximum, with the mean and its interval."""
     maxima = {c.metric: c.maximum for c in profile.criteria} if profile else {}
     strips: list[Spec] = []
@@ -149,7 +204,12 @@ def metric_chart(averages: Mapping[str, MetricMean], rows: Rows, profile: Profil
             continue  # a descriptor such as a length or a time has no common range
         counts = Counter(_bin(value, high / BINS) for value in values)
         strips += [
-            {"metric": short_label(metric), **_edges(n, 1 / BINS), "cases": count, "share": count / len(values)}
+            {
+                "metric": short_label(metric),
+                **_edges(n, 1 / BINS),
+                "cases": count,
+                "share": count / len(values),
+            }
             for n, count in sorted(counts.items())
         ]
         about = averages.get(metric)
@@ -161,14 +221,27 @@ def metric_chart(averages: Mapping[str, MetricMean], rows: Rows, profile: Profil
     if not strips:
         return None
     y = name("metric", scale={"paddingInner": 0.35})
-    x = number("from", "value as a share of its maximum", scale={"domain": [0, 1]}, axis={"format": ".1f"})
+    x = number(
+        "from", "value as a share of its maximum", scale={"domain": [0, 1]}, axis={"format": ".1f"}
+    )
     strength = number("share", scale={"range": [0.12, 1]}, legend=None)
-    cells = layer("bar", {"x": x, "x2": {"field": "to"}, "y": y, "opacity": strength}, color=BLUE, tooltip=True)
-    tick = layer("tick", {"x": number("mean"), "y": y}, thickness=3, size=22, color=RED, tooltip=True)
-    rule = layer("rule", {"x": number("low"), "x2": {"field": "high"}, "y": y}, strokeWidth=2, color=RED)
+    cells = layer(
+        "bar",
+        {"x": x, "x2": {"field": "to"}, "y": y, "opacity": strength},
+        color=BLUE,
+        tooltip=True,
+    )
+    tick = layer(
+        "tick", {"x": number("mean"), "y": y}, thickness=3, size=22, color=RED, tooltip=True
+    )
+    rule = layer(
+        "rule", {"x": number("low"), "x2": {"field": "high"}, "y": y}, strokeWidth=2, color=RED
+    )
     over = {"data": {"values": means}, "layer": [rule, tick, beside("note", {"datum": 1}, y)]}
     spec = {"height": {"step": 28}, "layer": [{"data": {"values": strips}, **cells}, over]}
-    return titled("Distribution of each metric", spec, "darker: more cases; red: mean with its 95 % interval")
+    return titled(
+        "Distribution of each metric", spec, "darker: more cases; red: mean with its 95 % interval"
+    )
 
 
 def time_chart(times: Times, seconds: Sequence[float | None]) -> Spec | None:
@@ -190,7 +263,9 @@ def time_chart(times: Times, seconds: Sequence[float | None]) -> Spec | None:
     dashes = _dashes(min(shown[key], step * BINS) for key in ("p50", "p95") if key in shown)
     spec = {"data": {"values": values}, "height": 160, "layer": [bars, dashes]}
     subtitle = ", ".join(f"{key} {value:.3g} {unit}" for key, value in shown.items())
-    return titled("Response time", spec, f"{subtitle} over {len(known):,} cases; dashed: p50 and p95")
+    return titled(
+        "Response time", spec, f"{subtitle} over {len(known):,} cases; dashed: p50 and p95"
+    )
 
 
 def _binned(title: str, step: float, **more: Any) -> Spec:

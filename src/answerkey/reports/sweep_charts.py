@@ -14,9 +14,14 @@ from answerkey.reports.chart_style import BLUE, GREY, RED, SERIES, Spec, layer, 
 from answerkey.text import capitalised
 
 METRIC_LABELS = {
-    "precision": "Precision", "recall": "Recall", "f1": "F1", "mrr": "MRR",
-    "hit_rate": "Hit rate", "ndcg": "nDCG", "map": "MAP",
-}  # fmt: skip
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "mrr": "MRR",
+    "hit_rate": "Hit rate",
+    "ndcg": "nDCG",
+    "map": "MAP",
+}
 _CURVES = ("hit_rate", "recall", "mrr", "ndcg", "f1", "precision")
 _VISIBLE = 0.01
 _SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
@@ -41,14 +46,26 @@ def sweep_charts(sweep: Sweep, found: Conclusions) -> dict[str, Spec]:
 def methods_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """Every method at the main K, one column per metric, best first."""
     rows, best = sweep.method_rows(found.setup), found.method
-    points = [point for metric in METRICS for point in _points(sweep, [(row, sweep.main) for row in rows], metric)]
+    points = [
+        point
+        for metric in METRICS
+        for point in _points(sweep, [(row, sweep.main) for row in rows], metric)
+    ]
     points = [{**point, "best": point["variant"] == best.winner[0]} for point in points]
     chosen = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
     order = [sweep.variants[row].name for row in sorted(rows, key=lambda row: -chosen[row])]
     first = sweep.plan.select[0]
-    columns = [METRIC_LABELS[first], *(METRIC_LABELS[metric] for metric in METRICS if metric != first)]
+    columns = [
+        METRIC_LABELS[first],
+        *(METRIC_LABELS[metric] for metric in METRICS if metric != first),
+    ]
     facet = {"column": {**name("metric"), "sort": columns}}
-    spec = {"data": {"values": points}, "facet": facet, "spacing": 14, "spec": _intervals_panel(order, 118)}
+    spec = {
+        "data": {"values": points},
+        "facet": facet,
+        "spacing": 14,
+        "spec": _intervals_panel(order, 118),
+    }
     details = f"Mean at K = {sweep.ks[sweep.main]} with 95 % interval. {_scope(sweep)}"
     independent = {"resolve": {"scale": {"x": "independent"}}}
     return _headed({**spec, **independent}, best.sentence, details, 110)
@@ -56,7 +73,10 @@ def methods_chart(sweep: Sweep, found: Conclusions) -> Spec:
 
 def _intervals_panel(order: Sequence[str], width: int) -> Spec:
     """A row per setting: its mean as a point, its interval as a line; the best one in red."""
-    y = {**name("setting", axis={"grid": True, "ticks": False, "domain": False}), "sort": list(order)}
+    y = {
+        **name("setting", axis={"grid": True, "ticks": False, "domain": False}),
+        "sort": list(order),
+    }
     colour = {"condition": {"test": "datum.best", "value": RED}, "value": BLUE}
     low = {**number("low", axis={"tickCount": 3, "format": ".2~f"}), "title": None}
     mean = number("mean")
@@ -64,11 +84,18 @@ def _intervals_panel(order: Sequence[str], width: int) -> Spec:
         "width": width,
         "height": 46 * len(order),
         "layer": [
-            layer("rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2),
+            layer(
+                "rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2
+            ),
             layer("circle", {"x": mean, "y": y, "color": colour}, size=80, opacity=1),
-            layer("text", {"x": mean, "y": y, "color": colour, "text": number("mean", format=".3f")}, dy=-10, fontSize=11),
+            layer(
+                "text",
+                {"x": mean, "y": y, "color": colour, "text": number("mean", format=".3f")},
+                dy=-10,
+                fontSize=11,
+            ),
         ],
-    }  # fmt: skip
+    }
 
 
 def setups_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -77,8 +104,15 @@ def setups_chart(sweep: Sweep, found: Conclusions) -> Spec:
     for setup, best in enumerate(found.setups):
         values = sweep.chosen[best.winner][sweep.labelled]
         low, high = intervals(values[:, None])[0] if len(values) > 1 else (best.value, best.value)
-        points.append({"setting": sweep.setup_name(setup), "mean": best.value, "low": float(low), "high": float(high),
-                       "best": setup == found.setup})  # fmt: skip
+        points.append(
+            {
+                "setting": sweep.setup_name(setup),
+                "mean": best.value,
+                "low": float(low),
+                "high": float(high),
+                "best": setup == found.setup,
+            }
+        )
     order = [point["setting"] for point in sorted(points, key=lambda point: -point["mean"])]
     spec = {"data": {"values": points}, **_intervals_panel(order, 420)}
     details = f"Best {sweep.plan.select_name} of each chunking and model, with 95 % interval. {_scope(sweep)}"
@@ -89,10 +123,21 @@ def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """Six metrics over α at the main K, the best α marked."""
     best, rows = found.alpha, sweep.alpha_rows(found.setup)
     alpha = sweep.variants[best.winner[0]].alpha
-    points = [point for metric in _CURVES for point in _points(sweep, [(row, sweep.main) for row in rows], metric)]
+    points = [
+        point
+        for metric in _CURVES
+        for point in _points(sweep, [(row, sweep.main) for row in rows], metric)
+    ]
     axis = {"format": "~g", "grid": False, "values": sorted({point["alpha"] for point in points})}
     curves = _curves(points, number("alpha", "α   (0 = BM25 alone, 1 = dense alone)", axis=axis))
-    note = {"values": [{"alpha": alpha, "text": f"best {sweep.plan.select_name} {best.value:.3f} at α = {alpha:g}"}]}
+    note = {
+        "values": [
+            {
+                "alpha": alpha,
+                "text": f"best {sweep.plan.select_name} {best.value:.3f} at α = {alpha:g}",
+            }
+        ]
+    }
     at = number("alpha")
     line = layer("rule", {"x": at}, strokeDash=[5, 4], color=GREY)
     text = {"x": at, "y": {"value": 354}, "text": {"field": "text"}}
@@ -116,7 +161,11 @@ def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
 def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """The metric that chooses and F1 of every α and K, the best cell of each outlined."""
     first, setup = sweep.plan.select[0], found.setup
-    of_setup = {row for row, v in enumerate(sweep.variants) if v.setup == setup and v.alpha is not None and not v.stage}
+    of_setup = {
+        row
+        for row, v in enumerate(sweep.variants)
+        if v.setup == setup and v.alpha is not None and not v.stage
+    }
     places = [place for place in sweep.places if place[0] in of_setup]
     x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
     y = {"field": "alpha", "type": "ordinal", "title": "α", "sort": "descending"}
@@ -128,12 +177,21 @@ def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
         points = _points(sweep, places, metric, with_interval=False)
         means = sorted(point["mean"] for point in points)
         middle = (means[0] + means[-1]) / 2
-        ink = {"condition": {"test": f"datum.mean > {middle}", "value": "white"}, "value": "#222222"}
-        text = layer("text", {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink}, fontSize=11)
+        ink = {
+            "condition": {"test": f"datum.mean > {middle}", "value": "white"},
+            "value": "#222222",
+        }
+        text = layer(
+            "text",
+            {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink},
+            fontSize=11,
+        )
         best = {"transform": [{"filter": f"datum.mean >= {means[-1]}"}], **outline}
         title = {"text": f"{METRIC_LABELS[metric]}@K", "anchor": "start", "fontSize": 14}
         size = {"width": 52 * len(sweep.ks), "height": 30 * len({row for row, _ in places})}
-        panels.append({"title": title, **size, "data": {"values": points}, "layer": [cells, text, best]})
+        panels.append(
+            {"title": title, **size, "data": {"values": points}, "layer": [cells, text, best]}
+        )
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
     details = f"Mean of each setting; the best cell is outlined. {_scope(sweep)}"
     return _headed(spec, found.best.sentence, details, 110)
@@ -142,7 +200,10 @@ def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
 def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
     """The methods over all metrics at the main K; None where their lines lie on each other."""
     means = sweep.values[:, sweep.main][:, sweep.labelled].mean(axis=1)
-    shapes = {sweep.variants[row].name: [float(mean) for mean in means[row]] for row in sweep.method_rows(found.setup)}
+    shapes = {
+        sweep.variants[row].name: [float(mean) for mean in means[row]]
+        for row in sweep.method_rows(found.setup)
+    }
     spread = [max(axis) - min(axis) for axis in zip(*shapes.values(), strict=True)]
     if max(spread) < _VISIBLE:
         return None
@@ -150,12 +211,17 @@ def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
     distance = f"by {spread[widest]:.2f} between the best and the worst"
     finding = f"The methods differ most in {METRIC_LABELS[METRICS[widest]]}: {distance}"
     details = f"Mean at K = {sweep.ks[sweep.main]}. {_scope(sweep)}"
-    return _headed(_radar([METRIC_LABELS[metric] for metric in METRICS], shapes), finding, details, 80)
+    return _headed(
+        _radar([METRIC_LABELS[metric] for metric in METRICS], shapes), finding, details, 80
+    )
 
 
 def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
     """The chart under a title that states its finding, and a subtitle that states how it was made."""
-    text, subtitle = textwrap.wrap(capitalised(finding), width), textwrap.wrap(details, int(width * 1.2))
+    text, subtitle = (
+        textwrap.wrap(capitalised(finding), width),
+        textwrap.wrap(details, int(width * 1.2)),
+    )
     return {"title": {"text": text or [""], "subtitle": subtitle}, **spec}
 
 
@@ -168,7 +234,9 @@ def _curves(points: list[Spec], x: Spec) -> Spec:
     names = [METRIC_LABELS[metric] for metric in _CURVES]
     colour = {**name("metric", scale=_colours(names)), "legend": None}
     highest = round(max(point["high"] for point in points), 9)
-    top = 1.0 if 0.5 < highest <= 1.0 else highest or 1.0  # the axis ends at 1 for high values within 0..1
+    top = (
+        1.0 if 0.5 < highest <= 1.0 else highest or 1.0
+    )  # the axis ends at 1 for high values within 0..1
     title = "mean over queries"
     y = number("mean", title, scale={"domain": [0, top], "nice": top != 1.0})
     band = {"x": x, "y": number("low", title), "y2": {"field": "high"}, "color": colour}
@@ -198,7 +266,9 @@ def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
     return placed
 
 
-def _points(sweep: Sweep, places: Sequence[tuple[int, int]], metric: str, with_interval: bool = True) -> list[Spec]:
+def _points(
+    sweep: Sweep, places: Sequence[tuple[int, int]], metric: str, with_interval: bool = True
+) -> list[Spec]:
     """One point per setting: its mean, and its 95 % interval where there are two queries or more."""
     table = sweep.values[:, :, sweep.labelled, METRICS.index(metric)]
     ends = None
@@ -210,9 +280,17 @@ def _points(sweep: Sweep, places: Sequence[tuple[int, int]], metric: str, with_i
         low, high = (float(end) for end in ends[n]) if ends is not None else (mean, mean)
         variant = sweep.variants[row]
         found.append(
-            {"setting": variant.name, "variant": row, "alpha": variant.alpha, "k": sweep.ks[column],
-             "metric": METRIC_LABELS[metric], "mean": mean, "low": low, "high": high}
-        )  # fmt: skip
+            {
+                "setting": variant.name,
+                "variant": row,
+                "alpha": variant.alpha,
+                "k": sweep.ks[column],
+                "metric": METRIC_LABELS[metric],
+                "mean": mean,
+                "low": low,
+                "high": high,
+            }
+        )
     return found
 
 
@@ -226,17 +304,24 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
     at = {"x": number("x", axis=None, scale=scale), "y": number("y", axis=None, scale=scale)}
 
     def corner(n: int, radius: float, **more: object) -> Spec:
-        angle = math.pi / 2 - 2 * math.pi * n / len(axes)  # the first axis points up, the rest go clockwise
+        angle = math.pi / 2 - 2 * math.pi * n / len(
+            axes
+        )  # the first axis points up, the rest go clockwise
         return {"x": radius * math.cos(angle), "y": radius * math.sin(angle), "n": n, **more}
 
     grid = [corner(n, ring, line=f"ring {ring}") for ring in rings for n in around]
     for n in range(len(axes)):
         grid += [corner(n, 0.0, line=f"axis {n}"), corner(n, top, line=f"axis {n}")]
-    outline = [corner(n, shape[n % len(axes)], shape=key) for key, shape in shapes.items() for n in around]
+    outline = [
+        corner(n, shape[n % len(axes)], shape=key) for key, shape in shapes.items() for n in around
+    ]
     labels = [corner(n, top * 1.13, text=text) for n, text in enumerate(axes)]
     marks = [{"x": 0.0, "y": ring, "text": f"{ring:g}"} for ring in rings]
     legend = {"title": None, "orient": "right", "symbolType": "stroke", "symbolStrokeWidth": 4}
-    dashes = {"domain": list(shapes), "range": [_DASHES[n % len(_DASHES)] for n in range(len(shapes))]}
+    dashes = {
+        "domain": list(shapes),
+        "range": [_DASHES[n % len(_DASHES)] for n in range(len(shapes))],
+    }
     order = {"field": "n", "type": "ordinal"}
     shape = {
         "color": {**name("shape", scale=_colours(list(shapes))), "legend": legend},
@@ -247,7 +332,10 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
     layers = [
         over(grid, layer("line", detail, color=GREY, opacity=0.4, strokeWidth=1)),
         over(marks, layer("text", text, color=GREY, fontSize=10, dx=4, align="left", dy=-5)),
-        over(outline, layer("line", {**at, **shape, "order": order}, strokeWidth=2.4, point={"size": 36})),
+        over(
+            outline,
+            layer("line", {**at, **shape, "order": order}, strokeWidth=2.4, point={"size": 36}),
+        ),
         over(labels, layer("text", text, fontSize=13, fontWeight=600)),
     ]
     return {"width": 520, "height": 520, "layer": layers}

@@ -66,27 +66,46 @@ def sweep_sections(sweep: Sweep, found: Conclusions) -> list[Section]:
         means = sweep.values[row, column, sweep.labelled].mean(axis=0)
         by_k.append([str(sweep.ks[column]), *(f"{value:.4f}" for value in means)])
     sections = [
-        Section("Best setting", [found.best.sentence, f"chosen by {sweep.plan.select_name}; {scored}", how]),
+        Section(
+            "Best setting",
+            [found.best.sentence, f"chosen by {sweep.plan.select_name}; {scored}", how],
+        ),
         _methods(sweep, found),
         Section("α", [found.alpha.sentence]),
-        Section(f"Top K at {setting_name(sweep, (row, 0), with_k=False)}", [found.topk.sentence], by_k),
+        Section(
+            f"Top K at {setting_name(sweep, (row, 0), with_k=False)}", [found.topk.sentence], by_k
+        ),
     ]
     if found.setups:
         rows = [["index", "best setting", sweep.plan.select_name, "unseen"]]
         rows += [
-            [sweep.setup_name(n), setting_name(sweep, best.winner).replace(f" on {sweep.setup_name(n)}", ""),
-             f"{best.value:.4f}", _unseen(best)]
+            [
+                sweep.setup_name(n),
+                setting_name(sweep, best.winner).replace(f" on {sweep.setup_name(n)}", ""),
+                f"{best.value:.4f}",
+                _unseen(best),
+            ]
             for n, best in enumerate(found.setups)
-        ]  # fmt: skip
+        ]
         sections.append(Section("Chunking and model", [], rows))
     if found.types:
-        rows = [["question type", "queries", "best setting", sweep.plan.select_name, "unseen", "note"]]
+        rows = [
+            ["question type", "queries", "best setting", sweep.plan.select_name, "unseen", "note"]
+        ]
         rows += [
-            [one.type, str(one.best.queries), setting_name(sweep, one.best.winner), f"{one.best.value:.4f}",
-             _unseen(one.best), one.note or ("keep the default" if one.best.keep_default else "")]
+            [
+                one.type,
+                str(one.best.queries),
+                setting_name(sweep, one.best.winner),
+                f"{one.best.value:.4f}",
+                _unseen(one.best),
+                one.note or ("keep the default" if one.best.keep_default else ""),
+            ]
             for one in found.types
-        ]  # fmt: skip
-        sections.append(Section("By question type", [found.routing.sentence] if found.routing else [], rows))
+        ]
+        sections.append(
+            Section("By question type", [found.routing.sentence] if found.routing else [], rows)
+        )
     if warnings := sweep.check.warnings:
         sections.append(Section("Labels", warnings))
     return sections
@@ -103,17 +122,29 @@ def _methods(sweep: Sweep, found: Conclusions) -> Section:
     means = sweep.values[:, sweep.main][:, sweep.labelled].mean(axis=1)
     for row in sorted(sweep.method_rows(found.setup), key=lambda row: -chosen[row]):
         taken = times(sweep, row)
-        spent = [f"{taken['mean']:.1f} ± {taken['sd']:.1f}", f"{taken['p95']:.1f}"] if taken else ["-", "-"]
+        spent = (
+            [f"{taken['mean']:.1f} ± {taken['sd']:.1f}", f"{taken['p95']:.1f}"]
+            if taken
+            else ["-", "-"]
+        )
         rows.append([sweep.variants[row].name, *(f"{value:.4f}" for value in means[row]), *spent])
     lines = [found.method.sentence]
     dense = next(name for name, alpha in NAMED.items() if alpha == 1.0)
     if any(row[0] == dense for row in rows):
-        lines.append(f"{dense} is dense search alone; here: {sweep.setups[found.setup].dense_search}")
+        lines.append(
+            f"{dense} is dense search alone; here: {sweep.setups[found.setup].dense_search}"
+        )
     return Section("Methods", lines, rows)
 
 
 def _text(sections: Sequence[Section]) -> list[str]:
     lines: list[str] = []
     for section in sections:
-        lines += ["", section.title, "-" * len(section.title), *section.lines, *aligned(section.rows)]
+        lines += [
+            "",
+            section.title,
+            "-" * len(section.title),
+            *section.lines,
+            *aligned(section.rows),
+        ]
     return lines[1:]

@@ -37,7 +37,9 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
     'support-bot: 50 cases, 48 scored, 2 errors\\n...'
     """
     times, kinds = summary.figures.response_time, ("average", "min", "p50", "p95", "max")
-    seconds = [f"{kind} {value:.3f} s" for kind in kinds if (value := getattr(times, kind)) is not None]
+    seconds = [
+        f"{kind} {value:.3f} s" for kind in kinds if (value := getattr(times, kind)) is not None
+    ]
     disagreements = [
         f"{found.id}: {found.what} ({', '.join(f'{name} {value:.2f}' for name, value in found.values.items())})"
         for found in summary.disagreements
@@ -49,7 +51,9 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
         _groups("By type", summary.by_type),
         _groups("By route", summary.by_route),
         _grid("Means by route", component_rows(summary.by_route)),
-        _grid("Routes: expected (rows) and taken (columns)", confusion_rows(summary.route_confusion)),
+        _grid(
+            "Routes: expected (rows) and taken (columns)", confusion_rows(summary.route_confusion)
+        ),
         [f"Response time of {counted(times.n, 'answer')}: {', '.join(seconds)}"] if times.n else [],
         _section("Errors", (f"{count} × {what}" for what, count in summary.errors.items())),
         _section("Metrics disagree; read these cases", disagreements),
@@ -62,16 +66,27 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
 def heading(summary: Summary) -> list[str]:
     run, figures, totals = summary.run, summary.figures, summary.figures.totals
     scored = f", {totals.scored} scored" if run.profile.name else ""
-    lines = [f"{run.name}: {counted(totals.cases, 'case')}{scored}, {counted(totals.errors, 'error')}"]
+    lines = [
+        f"{run.name}: {counted(totals.cases, 'case')}{scored}, {counted(totals.errors, 'error')}"
+    ]
     if run.partial:
         lines.append(f"PARTIAL RUN ({totals.cases} of {run.selected} cases): {run.partial}")
     if run.profile.name:
-        lines.append(f"profile {run.profile.name} version {run.profile.version} ({run.profile.digest})")
+        lines.append(
+            f"profile {run.profile.name} version {run.profile.version} ({run.profile.digest})"
+        )
     if figures.pass_rate is not None and figures.user_satisfaction_rate is not None:
-        lines.append(f"pass rate {rate(figures.pass_rate, figures.pass_rate_ci95, totals.passed, totals.cases)}")
+        lines.append(
+            f"pass rate {rate(figures.pass_rate, figures.pass_rate_ci95, totals.passed, totals.cases)}"
+        )
         if run.profile.satisfaction:
             satisfied = round(figures.user_satisfaction_rate * totals.cases)
-            share = rate(figures.user_satisfaction_rate, figures.user_satisfaction_ci95, satisfied, totals.cases)
+            share = rate(
+                figures.user_satisfaction_rate,
+                figures.user_satisfaction_ci95,
+                satisfied,
+                totals.cases,
+            )
             lines.append(f"user satisfaction {share} ({SATISFACTION})")
         lines.append(f"mean score {mean_text(figures.score, run.profile.scale)}")
         if figures.quality.mean is not None and figures.quality.mean != figures.score.mean:
@@ -93,7 +108,11 @@ def figure_notes(summary: Summary) -> list[str]:
             without = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
             why = f"{without}, {totals.unscored} have no applicable criterion"
         lines.append(f"no pass rate: {why}")
-    if (repeats := figures.repeats) is not None and repeats.pass_all is not None and repeats.pass_any is not None:
+    if (
+        (repeats := figures.repeats) is not None
+        and repeats.pass_all is not None
+        and repeats.pass_any is not None
+    ):
         k, cases = repeats.k, totals.cases
         every, some = round(repeats.pass_all * cases), round(repeats.pass_any * cases)
         lines += [
@@ -112,7 +131,11 @@ def figure_notes(summary: Summary) -> list[str]:
 
 def corrected_line(found: CorrectedRate) -> str:
     """The pass rate as people would see it, and what more labels would bring."""
-    halving = f"{found.more_to_halve} more labels would" if found.more_to_halve else "even all labels would not"
+    halving = (
+        f"{found.more_to_halve} more labels would"
+        if found.more_to_halve
+        else "even all labels would not"
+    )
     ends = f"95 % {max(found.low, 0):.1%} to {min(found.high, 1):.1%}"
     labels = f"from {found.labels} human labels ({found.method})"
     return f"corrected pass rate {found.rate:.1%} ({ends}), {labels}; {halving} halve the interval"
@@ -160,7 +183,9 @@ def _averages(averages: Mapping[str, MetricMean], profile: Profile | None) -> li
             left_out += [counted(entry.errors, "error")] if entry.errors else []
             note = f" ({', '.join(left_out)})" if left_out else ""
             reading = f": {entry.reading}" if entry.reading else ""
-            lines.append(f"{indent}{name:<{width}}  {mean_text(entry, maxima[name])}{note}{reading}")
+            lines.append(
+                f"{indent}{name:<{width}}  {mean_text(entry, maxima[name])}{note}{reading}"
+            )
     return _section("Average scores", lines)
 
 
@@ -174,12 +199,20 @@ def family_of(metric: str) -> str:
     """What a reader looks for in a metric; a metric of the user's own is among the others."""
     if metric in _FAMILY_OF:
         return _FAMILY_OF[metric]
-    return "judged" if metric.startswith(("rubric.", "judge.")) else "retrieval" if "@" in metric else "other"
+    return (
+        "judged"
+        if metric.startswith(("rubric.", "judge."))
+        else "retrieval"
+        if "@" in metric
+        else "other"
+    )
 
 
 def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, float]:
     """The largest value of each metric: of its criterion in the profile, else of the metric itself; 1 where unknown."""
-    known = {criterion.metric: criterion.maximum for criterion in profile.criteria} if profile else {}
+    known = (
+        {criterion.metric: criterion.maximum for criterion in profile.criteria} if profile else {}
+    )
     for metric in metrics:
         if metric not in known and metric.startswith("rubric."):
             with suppress(AnswerkeyError):
@@ -188,12 +221,18 @@ def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, 
 
 
 def _bands(summary: Summary, profile: Profile | None) -> list[str]:
-    limits = {band.name: f"{band.name} (≥{band.at:g})" for band in profile.rules.bands} if profile else {}
+    limits = (
+        {band.name: f"{band.name} (≥{band.at:g})" for band in profile.rules.bands}
+        if profile
+        else {}
+    )
     width = max((len(limits.get(name, name)) for name in summary.bands), default=0)
     lines: list[str] = []
     for name, count in summary.bands.items() if summary.figures.totals.scored else ():
         share = count / summary.figures.totals.cases
-        lines.append(f"{limits.get(name, name):<{width}}  {count:>6}  {share:>6.1%}  {'█' * round(_BAR * share)}")
+        lines.append(
+            f"{limits.get(name, name):<{width}}  {count:>6}  {share:>6.1%}  {'█' * round(_BAR * share)}"
+        )
     return _section("Performance", lines)
 
 
@@ -204,7 +243,9 @@ def _groups(title: str, groups: Mapping[str, Figures]) -> list[str]:
     for name, part in groups.items():
         line = f"passed {passed(part)}; mean score {figure(part.score.mean)}"
         if part.pass_rate is None and part.average_scores:
-            means = [f"{metric} {figure(entry.mean)}" for metric, entry in part.average_scores.items()]
+            means = [
+                f"{metric} {figure(entry.mean)}" for metric, entry in part.average_scores.items()
+            ]
             line = f"{counted(part.totals.cases, 'case')}; {', '.join(means[:4])}{', …' if len(means) > 4 else ''}"
         lines.append(f"{name:<{width}}  {line}")
     return _section(title, lines)
@@ -223,7 +264,10 @@ def component_rows(by_route: Mapping[str, Figures]) -> list[list[str]]:
     if len(by_route) < 2 or not names:
         return []
     parts = [part.average_scores for part in by_route.values()]
-    means = [[name, *(figure(part[name].mean if name in part else None) for part in parts)] for name in names]
+    means = [
+        [name, *(figure(part[name].mean if name in part else None) for part in parts)]
+        for name in names
+    ]
     return [["", *by_route], *means]
 
 
@@ -232,18 +276,26 @@ def confusion_rows(table: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
     if not table:
         return []
     taken = sorted({route for row in table.values() for route in row})
-    return [["", *taken], *([name, *(str(row.get(route, 0)) for route in taken)] for name, row in table.items())]
+    return [
+        ["", *taken],
+        *([name, *(str(row.get(route, 0)) for route in taken)] for name, row in table.items()),
+    ]
 
 
 def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
     width = max((len(name) for name, *_ in rows), default=0)
-    return _section(title, (f"{name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows))
+    return _section(
+        title,
+        (f"{name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows),
+    )
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
     """A table in plain text: the first column to the left, the others to the right."""
-    columns = [[f"{text:{'>' if n else '<'}{max(map(len, column))}}" for text in column]
-               for n, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
+    columns = [
+        [f"{text:{'>' if n else '<'}{max(map(len, column))}}" for text in column]
+        for n, column in enumerate(zip(*rows, strict=True))
+    ]
     return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
 
@@ -267,16 +319,25 @@ def markdown_report(summary: Summary) -> str:
     totals = summary.figures.totals
     if totals.scored and summary.bands:
         lines += ["", "| band | cases | share |", "|---|---:|---:|"]
-        lines += [f"| {cell(name)} | {n} | {n / totals.cases:.1%} |" for name, n in summary.bands.items()]
+        lines += [
+            f"| {cell(name)} | {n} | {n / totals.cases:.1%} |" for name, n in summary.bands.items()
+        ]
     for title, groups in (("type", summary.by_type), ("route", summary.by_route)):
         if groups:
             lines += ["", f"| {title} | cases | passed | mean score |", "|---|---:|---|---|"]
             for name, part in groups.items():
-                lines.append(f"| {cell(name)} | {part.totals.cases} | {passed(part)} | {mean_text(part.score)} |")
+                lines.append(
+                    f"| {cell(name)} | {part.totals.cases} | {passed(part)} | {mean_text(part.score)} |"
+                )
     lines += _table("mean of", component_rows(summary.by_route))
     lines += _table("expected route, taken →", confusion_rows(summary.route_confusion))
     if summary.gates:
-        lines += ["", "| gate |", "|---|", *(f"| `{code(gate_line(gate))}` |" for gate in summary.gates)]
+        lines += [
+            "",
+            "| gate |",
+            "|---|",
+            *(f"| `{code(gate_line(gate))}` |" for gate in summary.gates),
+        ]
     if summary.judge:
         title, *about = card_lines(summary.judge)
         lines += ["", f"**{cell(title)}**", "", *(f"- {cell(line.strip())}" for line in about)]

@@ -15,7 +15,12 @@ from answerkey.files import json_text, read_as, read_json, remove_strays, replac
 from answerkey.processes import Processes, jobs_for
 from answerkey.reports.case_files import CaseRows, JunitFile, ResultsCsv, case_rows
 from answerkey.reports.chart_style import can_draw, write_plots
-from answerkey.reports.comparison import SHOWN_CASES, comparison_charts, comparison_markdown, comparison_text
+from answerkey.reports.comparison import (
+    SHOWN_CASES,
+    comparison_charts,
+    comparison_markdown,
+    comparison_text,
+)
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
@@ -48,22 +53,32 @@ def write_reports(
     remove_strays(folder)
     index = read_index(folder)
     if isinstance(index, PartsIndex):
-        tally, worst, labels = merged(folder), worst_positions(folder, MOST_FROM_PARTS), dict[str, float]()
+        tally, worst, labels = (
+            merged(folder),
+            worst_positions(folder, MOST_FROM_PARTS),
+            dict[str, float](),
+        )
     else:
         tally, worst, labels = _write_rows(folder, manifest, profile, index)
     run = RunInfo.of_manifest(manifest)
     with_page = charts is not False and tally.all.count <= MOST_ON_PAGE
     if charts is not False and not with_page:
-        run = replace(run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases"))
+        run = replace(
+            run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases")
+        )
     summary = summary_of(tally, profile, run)
     if labels := labels | read_labels(folder).resolved():
         rows = read_rows(folder)
-        summary = replace(summary, corrected=rate_of_cases(rows.id, rows.quality, rows.passed, labels))
+        summary = replace(
+            summary, corrected=rate_of_cases(rows.id, rows.quality, rows.passed, labels)
+        )
     failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
     summary = replace(summary, gates=_gates(folder, manifest, summary), failing=failing)
     if ready:
         ready(summary)
-    write_manifest(folder, replace(stored_manifest(folder), fingerprint=dict(summary.run.fingerprint)))
+    write_manifest(
+        folder, replace(stored_manifest(folder), fingerprint=dict(summary.run.fingerprint))
+    )
     write_file(folder / "summary.json", json_text(summary.to_json()))
     write_file(folder / "report.txt", text_report(summary, profile))
     write_file(folder / "report.md", markdown_report(summary))
@@ -115,23 +130,32 @@ def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator
         return
     with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
         asked = ((span, list(index.places(span))) for span in spans)
-        yield from (tally_from_json(CaseRows, read_json(found)) for _, found in processes.map(asked))
+        yield from (
+            tally_from_json(CaseRows, read_json(found)) for _, found in processes.map(asked)
+        )
 
 
 def rows_here(folder: str) -> Callable[[bytes], object]:
     """In a process: the function that makes the rows of some answers."""
     path = Path(folder)
     manifest = stored_manifest(path)
-    return lambda places: tally_to_json(_rows_at(path, manifest, read_as(places, list[RecordPlaces])))
+    return lambda places: tally_to_json(
+        _rows_at(path, manifest, read_as(places, list[RecordPlaces]))
+    )
 
 
 def _rows_at(folder: Path, manifest: Manifest, places: Iterable[RecordPlaces]) -> CaseRows:
     outcomes = manifest.repeats.combined(attempts_at(folder, places, stopped=True), whole=False)
-    return case_rows(outcomes, manifest.name, manifest.metrics, manifest.settings.statistics.cluster)
+    return case_rows(
+        outcomes, manifest.name, manifest.metrics, manifest.settings.statistics.cluster
+    )
 
 
 def _write_failures(
-    index: JournalIndex | PartsIndex, worst_first: Sequence[int], total: int, profile: Profile | None
+    index: JournalIndex | PartsIndex,
+    worst_first: Sequence[int],
+    total: int,
+    profile: Profile | None,
 ) -> None:
     """failures.txt: each failed case in full, worst first; no file where nothing failed.
 
@@ -144,7 +168,9 @@ def _write_failures(
     with replacing(path) as file:
         file.write(f"{total} failed, worst first\n")
         if total > len(worst_first):
-            file.write(f"the {len(worst_first)} worst are shown; all are in the Parquet files of {PARTS}/\n")
+            file.write(
+                f"the {len(worst_first)} worst are shown; all are in the Parquet files of {PARTS}/\n"
+            )
         for outcome in index.at(worst_first):
             file.write(f"\n{'=' * 88}\n{failure_screen(outcome, profile)}\n")
 

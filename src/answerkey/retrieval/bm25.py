@@ -23,24 +23,61 @@ from answerkey.text import bigrams, fold, words
 
 _NUMBERS_AT_ONCE = 8_000_000
 _STEMMERS = {
-    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "cs": "czech", "da": "danish", "nl": "dutch",
-    "en": "english", "eo": "esperanto", "et": "estonian", "fi": "finnish", "fr": "french", "de": "german", "el": "greek",
-    "hi": "hindi", "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian",
-    "ms": "indonesian", "ne": "nepali", "no": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
-    "ro": "romanian", "ru": "russian", "sr": "serbian", "es": "spanish", "sv": "swedish", "ta": "tamil",
-    "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
-_BY_PAIRS = frozenset({"zh", "ja", "th", "ko", "lo", "km", "my"})  # pairs of characters, nothing to stem
+    "ar": "arabic",
+    "hy": "armenian",
+    "eu": "basque",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "nl": "dutch",
+    "en": "english",
+    "eo": "esperanto",
+    "et": "estonian",
+    "fi": "finnish",
+    "fr": "french",
+    "de": "german",
+    "el": "greek",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "id": "indonesian",
+    "ga": "irish",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ms": "indonesian",
+    "ne": "nepali",
+    "no": "norwegian",
+    "fa": "persian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "es": "spanish",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+_BY_PAIRS = frozenset(
+    {"zh", "ja", "th", "ko", "lo", "km", "my"}
+)  # pairs of characters, nothing to stem
 _STOP_WORDS = Path(__file__).with_name("stop_words.toml")
 AUTO, NONE = "auto", "none"
-_LEAST_WORDS, _LEAST_LEAD = 100, 0.1  # to name a language: words of text, its share of stop words above the next one's
+_LEAST_WORDS, _LEAST_LEAD = (
+    100,
+    0.1,
+)  # to name a language: words of text, its share of stop words above the next one's
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _ARABIC = re.compile("[\u0620-\u06ff]")
 # Vowel marks and the stroke that only widens a word; the forms of alef, yeh, heh and kaf as one letter each.
-_ARABIC_LETTERS = str.maketrans("آأإٱىیةک", "اااايي" + "هك", "\u0640\u0670" + "".join(map(chr, range(0x64B, 0x660))))
+_ARABIC_LETTERS = str.maketrans(
+    "آأإٱىیةک", "اااايي" + "هك", "\u0640\u0670" + "".join(map(chr, range(0x64B, 0x660)))
+)
 _ARTICLE = re.compile("^(?:[وفبك]?ال|لل)(?=...)")
-_INDIC_MARKS = str.maketrans("\u0901", "\u0902", "\u093c\u200c\u200d")  # chandrabindu as anusvara; no nukta, no joiners
+_INDIC_MARKS = str.maketrans(
+    "\u0901", "\u0902", "\u093c\u200c\u200d"
+)  # chandrabindu as anusvara; no nukta, no joiners
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +142,11 @@ def detect_language(texts: Sequence[str]) -> str:
     """The ISO code of the language whose stop words the texts use; "" where there is little text, where it has few words of
     any list, and where two languages are close."""
     found = Counter(word for text in texts[:: len(texts) // 400 + 1] for word in words(text[:2000]))
-    used = {code: sum(found[word] for word in listed) for code, listed in _stop_lists().items() if code != "any"}
+    used = {
+        code: sum(found[word] for word in listed)
+        for code, listed in _stop_lists().items()
+        if code != "any"
+    }
     best, second = sorted(used, key=lambda code: -used[code])[:2]
     clear = used[best] - used[second] >= _LEAST_LEAD * found.total()
     return best if clear and found.total() >= _LEAST_WORDS else ""
@@ -114,7 +155,9 @@ def detect_language(texts: Sequence[str]) -> str:
 @lru_cache(maxsize=8)
 def _stop_words(language: str) -> frozenset[str]:
     lists = _stop_lists()
-    code = next((code for code, name in _STEMMERS.items() if name == language.lower()), language.lower())
+    code = next(
+        (code for code, name in _STEMMERS.items() if name == language.lower()), language.lower()
+    )
     return lists["any"] | lists.get(code, frozenset())
 
 
@@ -144,7 +187,10 @@ def _stemmer(language: str) -> Callable[[str], str]:
     name = _STEMMERS.get(language.lower(), language.lower())
     if name not in _STEMMERS.values():
         known = {*_STEMMERS, *_STEMMERS.values(), *_BY_PAIRS}
-        hint = did_you_mean(language, known) or f"; there are {', '.join(sorted({*_STEMMERS, *_BY_PAIRS}))}"
+        hint = (
+            did_you_mean(language, known)
+            or f"; there are {', '.join(sorted({*_STEMMERS, *_BY_PAIRS}))}"
+        )
         raise SettingsError(f'[retrieval] language = "{language}": no stemmer for it{hint}')
     import snowballstemmer
 
@@ -157,7 +203,9 @@ def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
     key = digest("bm25-3", formula.variant, formula.k1, formula.b, formula.language, texts)
 
     def make() -> bytes:
-        arrays, vocabulary = _weigh([search_words(text, formula.language) for text in texts], formula)
+        arrays, vocabulary = _weigh(
+            [search_words(text, formula.language) for text in texts], formula
+        )
         buffer = io.BytesIO()
         np.savez(buffer, words=np.frombuffer(json.dumps(vocabulary).encode(), np.uint8), **arrays)
         return buffer.getvalue()
@@ -166,7 +214,9 @@ def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
         arrays = {name: stored[name] for name in ("data", "indices", "indptr")}
         vocabulary: list[str] = json.loads(stored["words"].tobytes())
     numbers = {word: number for number, word in enumerate(vocabulary)}
-    return Bm25(numbers, arrays["data"], arrays["indices"], arrays["indptr"], len(texts), formula.language)
+    return Bm25(
+        numbers, arrays["data"], arrays["indices"], arrays["indptr"], len(texts), formula.language
+    )
 
 
 def _weigh(tokens: list[list[str]], formula: Formula) -> tuple[dict[str, Any], list[str]]:
@@ -176,7 +226,13 @@ def _weigh(tokens: list[list[str]], formula: Formula) -> tuple[dict[str, Any], l
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in text] for text in tokens]
     if not vocabulary:
-        return {"data": np.empty(0), "indices": np.empty(0, np.int64), "indptr": np.zeros(2, np.int64)}, []
+        return {
+            "data": np.empty(0),
+            "indices": np.empty(0, np.int64),
+            "indptr": np.zeros(2, np.int64),
+        }, []
     model = bm25s.BM25(k1=formula.k1, b=formula.b, method=formula.variant, dtype="float64")
     model.index((ids, dict(vocabulary)), create_empty_token=False, show_progress=False)
-    return {name: np.asarray(model.scores[name]) for name in ("data", "indices", "indptr")}, list(vocabulary)
+    return {name: np.asarray(model.scores[name]) for name in ("data", "indices", "indptr")}, list(
+        vocabulary
+    )

@@ -26,7 +26,13 @@ from answerkey.text import UNSPACED
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
-LISTS = ("chunks", "documents", "pages", "passages", "data")  # where the records of a JSON object may be
+LISTS = (
+    "chunks",
+    "documents",
+    "pages",
+    "passages",
+    "data",
+)  # where the records of a JSON object may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +68,17 @@ def corpus_files(path: Path) -> list[Path]:
     if path.is_file():
         readable = ENDINGS | {".json"}  # of a folder it may be anything
         if path.suffix.lower() not in readable:
-            raise InputError(f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(readable))}")
+            raise InputError(
+                f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(readable))}"
+            )
         return [path]
     if not path.is_dir():
         raise InputError(f"no documents at {path}: give a file, a folder or a BEIR folder")
     if (path / "corpus.jsonl").is_file():
         return [path / "corpus.jsonl"]
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    files = sorted(
+        file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file()
+    )
     if not files:
         raise InputError(f"{path} holds no document; expected {', '.join(sorted(ENDINGS))}")
     return files
@@ -100,7 +110,9 @@ def _read_records(file: Path) -> Iterator[Page]:
         if not is_list(found):
             under = f"alone or under {', '.join(LISTS)}"
             raise InputError(f'{file.name}: expected a list of {{"id": …, "text": …}}, {under}')
-        rows = ((Place(file.name, number, "record"), row) for number, row in enumerate(found, start=1))
+        rows = (
+            (Place(file.name, number, "record"), row) for number, row in enumerate(found, start=1)
+        )
     for place, row in rows:
         if not is_mapping(row):
             raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
@@ -108,7 +120,9 @@ def _read_records(file: Path) -> Iterator[Page]:
             row = {**row, "text": row["contents"]}
         passage = as_passages(row, "text", place)[0]
         if not (name := passage.id or passage.page):
-            raise InputError(f'{place}: no id and no page; expected {{"id": …, "title": …, "text": …}}')
+            raise InputError(
+                f'{place}: no id and no page; expected {{"id": …, "title": …, "text": …}}'
+            )
         title, text = str(row.get("title") or "").strip(), passage.text
         text = f"{title}\n{text}" if title and not text.startswith(title) else text
         yield Page(name, text, passage.document or name, passage.page)
@@ -125,7 +139,9 @@ def read_pdf(file: Path) -> list[str]:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, FileNotDecryptedError
 
-        logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it copes with
+        logging.getLogger("pypdf").setLevel(
+            logging.ERROR
+        )  # it warns of every oddity that it copes with
         try:
             reader = PdfReader(BytesIO(raw))
             if reader.is_encrypted and not reader.decrypt(""):
@@ -133,19 +149,26 @@ def read_pdf(file: Path) -> list[str]:
             pages = [
                 valid_text(page.extract_text() or "") for page in reader.pages
             ]  # damaged fonts give half characters
-        except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
+        except (
+            FileNotDecryptedError,
+            DependencyError,
+        ):  # AES needs a package of its own: encrypted either way
             raise InputError(f"{file} is encrypted: save a copy without the password") from None
         except Exception as error:  # a damaged file can fail anywhere inside the reader
             reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(f"{file} is not a PDF that can be read: {reason}") from None
         if not any(page.strip() for page in pages):
-            raise InputError(f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first")
+            raise InputError(
+                f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first"
+            )
         return json.dumps(pages).encode()
 
     return json.loads(kept_file("pages", sha256(b"pdf-pages-1" + raw).hexdigest(), make))
 
 
-_WORD = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")  # without spaces, two characters count as a word
+_WORD = re.compile(
+    rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+"
+)  # without spaces, two characters count as a word
 # A mark that ends a sentence and a blank after it, a full-width mark, or an empty line.
 _SENTENCE_END = re.compile(r"[.!?؟।]+[\"'”’)\]]*(?=\s)(?<!\b\d\.)|[。！？]+[」』”’]*|\n\s*\n")
 _HEADING = re.compile(r"^#{1,6}\s+\S.*$", re.MULTILINE)
@@ -185,13 +208,22 @@ def chunkings(settings: RetrievalTable) -> list[Chunking]:
     several = bool(settings.chunk_sizes or settings.overlaps)
     by = (settings.by,) if isinstance(settings.by, str) else settings.by
     by = by or ("fixed" if several and settings.chunk_by == "page" else settings.chunk_by,)
-    sizes, overlaps = settings.chunk_sizes or (settings.chunk_size,), settings.overlaps or (settings.chunk_overlap,)
+    sizes, overlaps = (
+        settings.chunk_sizes or (settings.chunk_size,),
+        settings.overlaps or (settings.chunk_overlap,),
+    )
     if not settings.overlaps:  # the default overlap must not rule out small sizes
-        overlaps = (min(settings.chunk_overlap, min(sizes) // 5),) if settings.chunk_sizes else overlaps
+        overlaps = (
+            (min(settings.chunk_overlap, min(sizes) // 5),) if settings.chunk_sizes else overlaps
+        )
     pairs = [(size, overlap) for size in sizes for overlap in overlaps if overlap < size]
-    found = [Chunking(kind, *pair) for kind in by for pair in (pairs if kind != "page" else [(0, 0)])]
+    found = [
+        Chunking(kind, *pair) for kind in by for pair in (pairs if kind != "page" else [(0, 0)])
+    ]
     if not found:
-        raise SettingsError(f"[retrieval] overlaps = {list(overlaps)}: expected less than chunk_sizes, {list(sizes)}")
+        raise SettingsError(
+            f"[retrieval] overlaps = {list(overlaps)}: expected less than chunk_sizes, {list(sizes)}"
+        )
     return list(dict.fromkeys(found))
 
 
@@ -210,9 +242,15 @@ def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
 def _spans(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
     if how.by == "page":
         yield 0, len(text)
-    elif how.by == "heading":  # from one heading to the next; a `#` inside a code fence is no heading
+    elif (
+        how.by == "heading"
+    ):  # from one heading to the next; a `#` inside a code fence is no heading
         fenced = [match.span() for match in _FENCE.finditer(text)]
-        headings = [m.start() for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fenced)]
+        headings = [
+            m.start()
+            for m in _HEADING.finditer(text)
+            if not any(a <= m.start() < b for a, b in fenced)
+        ]
         for start, end in pairwise(sorted({0, *headings, len(text)})):
             yield from _windows(text, start, end, how)
     elif how.by == "sentence":

@@ -47,7 +47,10 @@ def select_top(scores: NDArray[np.floating], pool: int) -> Top:
 def merge_blocks(parts: list[Top], pool: int) -> Top:
     if not parts:
         return Top(np.empty((0, pool), np.int64), np.empty((0, pool)))
-    return Top(np.concatenate([part.chunk for part in parts]), np.concatenate([part.score for part in parts]))
+    return Top(
+        np.concatenate([part.chunk for part in parts]),
+        np.concatenate([part.score for part in parts]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,10 @@ def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
 
 def weighted_scores(candidates: Candidates, alphas: Sequence[float]) -> Iterator[Floats]:
     """For each α the scores of its ranking: the raw scores of one side at the ends, the weighted sum between."""
-    dense, sparse = np.nan_to_num(_scaled(candidates.dense)), np.nan_to_num(_scaled(candidates.sparse))
+    dense, sparse = (
+        np.nan_to_num(_scaled(candidates.dense)),
+        np.nan_to_num(_scaled(candidates.sparse)),
+    )
     for alpha in alphas:
         if alpha == 1.0:
             yield np.nan_to_num(candidates.dense, nan=-np.inf)
@@ -106,7 +112,10 @@ def reciprocal_ranks(candidates: Candidates) -> Ints:
 
 def reciprocal_scores(candidates: Candidates, constant: float = 60.0) -> Floats:
     """1/(constant + rank) summed over both sides."""
-    dense, sparse = (np.nan_to_num(1.0 / (constant + rank)) for rank in (candidates.dense_rank, candidates.sparse_rank))
+    dense, sparse = (
+        np.nan_to_num(1.0 / (constant + rank))
+        for rank in (candidates.dense_rank, candidates.sparse_rank)
+    )
     return dense + sparse
 
 

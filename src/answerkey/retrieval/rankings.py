@@ -22,9 +22,14 @@ Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
 _NUMBERS = frozenset({int, float})
 _AT_ONCE = 100  # queries whose ids are looked at together
-_OF_PASSAGE = frozenset({"doc", "page", "id", "source"})  # keys of a dict that is a passage, not `{id: score}`
+_OF_PASSAGE = frozenset(
+    {"doc", "page", "id", "source"}
+)  # keys of a dict that is a passage, not `{id: score}`
 _NOT_LABELS = {*PAGE_KEYS, "pages"}.union(
-    map("".join, chain.from_iterable(product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES))
+    map(
+        "".join,
+        chain.from_iterable(product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES),
+    )
 )
 _CONFIGURATION = "config_name"
 _RUN_COLUMNS = "query Q0 id rank score tag"
@@ -35,7 +40,9 @@ def read_rankings(path: Path) -> Rankings:
     """For each query its ids, best first; repeats stay. Scores are turned into an order by the TREC rule."""
     found = read_configurations(path)
     if len(found) > 1:
-        raise InputError(f"{path}: found {len(found)} configurations ({', '.join(found)}), expected one")
+        raise InputError(
+            f"{path}: found {len(found)} configurations ({', '.join(found)}), expected one"
+        )
     return next(iter(found.values()))
 
 
@@ -50,7 +57,9 @@ def read_labels(path: Path) -> Labels:
     for configuration in _read(path, "relevant", as_labels, read_qrels).values():
         for query, grades in configuration.items():
             if found.setdefault(query, grades) != grades:
-                raise InputError(f'{path}: the query "{query}" comes twice, with other labels; give each query once')
+                raise InputError(
+                    f'{path}: the query "{query}" comes twice, with other labels; give each query once'
+                )
     return found
 
 
@@ -80,18 +89,29 @@ def has_pages(given: object, *, labels: bool = False) -> bool | None:
             text = "".join(chain.from_iterable(block))
         except TypeError:
             return None
-        if text and text.split(None, 1) != [text] and any(name != name.strip() for ids in block for name in ids):
+        if (
+            text
+            and text.split(None, 1) != [text]
+            and any(name != name.strip() for ids in block for name in ids)
+        ):
             return None
         found = found or names_pages(text)
     return found
 
 
-def _of_mapping(given: object, what: str, column: str, parse: Parse[T], read: Read[T]) -> dict[str, T]:
+def _of_mapping(
+    given: object, what: str, column: str, parse: Parse[T], read: Read[T]
+) -> dict[str, T]:
     if isinstance(given, (str, Path)):
         return read(Path(given))
     if not is_mapping(given):
-        raise InputError(f"{what}: found {type(given).__name__}, expected a dict of queries or a path")
-    return {str(query): parse(value, column, Place(f'{what}, query "{query}"')) for query, value in given.items()}
+        raise InputError(
+            f"{what}: found {type(given).__name__}, expected a dict of queries or a path"
+        )
+    return {
+        str(query): parse(value, column, Place(f'{what}, query "{query}"'))
+        for query, value in given.items()
+    }
 
 
 def read_trec_run(path: Path) -> Rankings:
@@ -141,13 +161,17 @@ def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[
     if ending != ".json":
         rows = ROW_READERS[ending](path, path.name)
     elif is_mapping(whole := read_json(path, path.name)) and not is_table(whole):  # {query: value}
-        named = ((query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items())
+        named = (
+            (query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items()
+        )
         rows = (({"id": query, column: value}, place) for query, value, place in named)
     else:
         rows = rows_of_value(whole, path.name)
     for row, place in rows:
         seen.update(dict.fromkeys(row))
-        query = as_text(row.get("id"), "query_id", place) or as_text(row.get("question"), "query", place)
+        query = as_text(row.get("id"), "query_id", place) or as_text(
+            row.get("question"), "query", place
+        )
         if not query:
             raise place.error("query_id", row.get("id"), "the id of a query")
         queries = found.setdefault(as_text(row.get(_CONFIGURATION), _CONFIGURATION, place), {})
@@ -158,14 +182,20 @@ def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[
         raise InputError(f"{path}: no query found")
     if column not in seen:
         hint = did_you_mean(column, seen)
-        fix = "; give the labels in a file of their own: --qrels labels.csv" if column == "relevant" else ""
+        fix = (
+            "; give the labels in a file of their own: --qrels labels.csv"
+            if column == "relevant"
+            else ""
+        )
         raise InputError(f'{path.name}: no column "{column}" among {", ".join(seen)}{hint or fix}')
     return found
 
 
 def _ranking(value: object, column: str, place: Place) -> list[str]:
     if is_mapping(value) and not _OF_PASSAGE & value.keys():
-        return in_order((str(name).strip(), _number(score, "score", place)) for name, score in value.items())
+        return in_order(
+            (str(name).strip(), _number(score, "score", place)) for name, score in value.items()
+        )
     return list(as_ids(value, column, place))
 
 
@@ -185,7 +215,9 @@ def _number(value: object, what: str, place: Place) -> float:
 
 # configuration to statistic to metric to value
 RecordedFigures = dict[str, dict[str, dict[str, float]]]
-_STATISTICS = frozenset({"mean", "std", "min", "max", "count", "median", "sum", "var", "sem", "25%", "50%", "75%"})
+_STATISTICS = frozenset(
+    {"mean", "std", "min", "max", "count", "median", "sum", "var", "sem", "25%", "50%", "75%"}
+)
 _NAMES = ("config_name", "configuration", "config", "setting", "method", "model", "name", "")
 
 
@@ -208,7 +240,9 @@ def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
         return None
     figures: RecordedFigures = {}
     for cells in rows[two_rows:]:
-        if not any(cell.strip() for cell in cells[1:]):  # the name of pandas' index, on a row of its own
+        if not any(
+            cell.strip() for cell in cells[1:]
+        ):  # the name of pandas' index, on a row of its own
             continue
         for metric, statistic, cell in zip(names[1:], statistics[1:], cells[1:], strict=False):
             try:

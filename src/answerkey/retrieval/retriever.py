@@ -28,7 +28,9 @@ from answerkey.types import Passage
 from answerkey.user_code import import_from, import_user_module, load_object
 
 Reranker = Callable[[str, list[Passage]], Iterable[float]]
-Retriever = Callable[[Sequence[str], int], list[list[Passage]]]  # for each question its best k passages, best first
+Retriever = Callable[
+    [Sequence[str], int], list[list[Passage]]
+]  # for each question its best k passages, best first
 _METHODS = ("invoke", "retrieve", "get_relevant_documents", "search")
 
 
@@ -59,17 +61,24 @@ def _hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retriever
         candidates = index.candidates(asked, pool)
         scores = _fused(candidates, questions, settings, index.dense is not None)
         found: list[list[Passage]] = []
-        for row, best in enumerate(ranked(candidates.chunk, scores)[:, : pool if reranker else k].tolist()):
+        for row, best in enumerate(
+            ranked(candidates.chunk, scores)[:, : pool if reranker else k].tolist()
+        ):
             score = dict(zip(candidates.chunk[row].tolist(), scores[row].tolist(), strict=True))
             found.append([passage_of(index, chunk, score[chunk]) for chunk in best if chunk >= 0])
         if reranker is None:
             return found
-        return [rerank(reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)]
+        return [
+            rerank(reranker, question, row)[:k]
+            for question, row in zip(questions, found, strict=True)
+        ]
 
     return search
 
 
-def _fused(candidates: Candidates, questions: Sequence[str], settings: RetrievalTable, dense: bool) -> Floats:
+def _fused(
+    candidates: Candidates, questions: Sequence[str], settings: RetrievalTable, dense: bool
+) -> Floats:
     """By α; a route gives every question the α of its type."""
     if not dense:
         return next(weighted_scores(candidates, [0.0]))
@@ -118,7 +127,9 @@ def rerank(reranker: Reranker, question: str, passages: list[Passage]) -> list[P
         return []
     scores = [float(score) for score in reranker(question, passages)]
     if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
-        raise InputError(f"the reranker gave {len(scores)} scores for {len(passages)} passages; expected a number each")
+        raise InputError(
+            f"the reranker gave {len(scores)} scores for {len(passages)} passages; expected a number each"
+        )
     order = sorted(range(len(passages)), key=lambda n: -scores[n])
     return [replace(passages[n], score=scores[n]) for n in order]
 
@@ -130,7 +141,9 @@ def _function_retriever(name: str, folder: Path) -> Retriever:
     methods = (method for key in _METHODS if callable(method := getattr(found, key, None)))
     function = found if inspect.isroutine(found) else next(methods, found)
     if not callable(function) or inspect.isclass(found):
-        raise SettingsError(f'retriever = "{name}": expected a function of (question, k) that returns passages')
+        raise SettingsError(
+            f'retriever = "{name}": expected a function of (question, k) that returns passages'
+        )
     takes_k = _takes_k(function)
 
     def search(questions: Sequence[str], k: int) -> list[list[Passage]]:
@@ -161,7 +174,13 @@ def _takes_k(function: Callable[..., object]) -> bool:
 
 Patterns = tuple[re.Pattern[str], ...]
 _RULES = Path(__file__).with_name("question_types.toml")
-_ORDER = ("comparison", "diagnostic", "procedural", "factual", "conceptual")  # of equal scores the first wins
+_ORDER = (
+    "comparison",
+    "diagnostic",
+    "procedural",
+    "factual",
+    "conceptual",
+)  # of equal scores the first wins
 _STRONG, _WEAK = 3.0, 1.0
 _DOUBT = 1.0  # evidence for no type: one weak word alone is not certain
 _NOTHING_FOUND = 0.2
@@ -187,7 +206,9 @@ def classify(question: str) -> QuestionType:
     for kind, rules in _rules().items():
         sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in rules)
         # Weak patterns alone count half, except of a factual question: `or` does not make a comparison.
-        scores[kind] = _STRONG * sure + (_WEAK if sure or kind == "factual" else _WEAK / 2) * perhaps
+        scores[kind] = (
+            _STRONG * sure + (_WEAK if sure or kind == "factual" else _WEAK / 2) * perhaps
+        )
     best = max(_ORDER, key=lambda kind: scores[kind])
     if scores[best] == 0.0:
         return QuestionType("factual", _NOTHING_FOUND)
@@ -198,5 +219,6 @@ def classify(question: str) -> QuestionType:
 def _rules() -> dict[str, tuple[Patterns, ...]]:
     read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
     return {
-        kind: tuple(tuple(map(re.compile, rules[name])) for name in ("strong", "weak")) for kind, rules in read.items()
+        kind: tuple(tuple(map(re.compile, rules[name])) for name in ("strong", "weak"))
+        for kind, rules in read.items()
     }

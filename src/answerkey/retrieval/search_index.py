@@ -17,11 +17,23 @@ from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import AUTO, NONE, Formula, build_bm25, detect_language
 from answerkey.retrieval.corpus import Chunk, Chunking, chunkings, cut, read_corpus
-from answerkey.retrieval.fuse import Candidates, Ints, Top, Vectors, merge_blocks, pool_candidates, select_top
+from answerkey.retrieval.fuse import (
+    Candidates,
+    Ints,
+    Top,
+    Vectors,
+    merge_blocks,
+    pool_candidates,
+    select_top,
+)
 
 Step = Callable[[str], None]  # receives the progress
-SparseSearch = Callable[[Sequence[str], int], Top]  # the best chunks for the words of questions; a score of 0 is no hit
-DenseSearch = Callable[[Vectors, int], Top]  # the best chunks for the vectors of questions, by cosine
+SparseSearch = Callable[
+    [Sequence[str], int], Top
+]  # the best chunks for the words of questions; a score of 0 is no hit
+DenseSearch = Callable[
+    [Vectors, int], Top
+]  # the best chunks for the vectors of questions, by cosine
 # A vector store: its name, its chunks ordered by page, its dense search, and its sparse one if the settings ask for it.
 OpenedStore = tuple[str, Sequence[Chunk], DenseSearch, SparseSearch | None]
 _NUMBERS_AT_ONCE = 16_000_000
@@ -106,7 +118,9 @@ class SearchIndex:
         return self.dense(np.asarray(self.embed.embed(questions), np.float32), pool)
 
 
-def open_index(settings: RetrievalTable, embed: Embedder | None, step: Step = lambda _: None) -> SearchIndex:
+def open_index(
+    settings: RetrievalTable, embed: Embedder | None, step: Step = lambda _: None
+) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), or an existing vector store."""
     if settings.retriever is not None:
         raise SettingsError(
@@ -119,17 +133,23 @@ def open_index(settings: RetrievalTable, embed: Embedder | None, step: Step = la
     store = "faiss_file" if settings.index else "postgres" if settings.postgres_url else "qdrant"
     module = import_module(f"answerkey.retrieval.stores.{store}")
     open_store: Callable[[RetrievalTable, int | None], OpenedStore] = module.open_store
-    source, chunks, dense, sparse = open_store(settings, embed.dimension if embed is not None else None)
+    source, chunks, dense, sparse = open_store(
+        settings, embed.dimension if embed is not None else None
+    )
     language = NONE
     if sparse is None:
         texts = [chunk.text for chunk in chunks]
         formula = _formula(settings, texts)
         sparse, language = build_bm25(texts, formula).search, formula.language or NONE
     dense = dense if embed else None
-    return SearchIndex(tuple(chunks), sparse, dense, embed, source, dense_search=source, language=language)
+    return SearchIndex(
+        tuple(chunks), sparse, dense, embed, source, dense_search=source, language=language
+    )
 
 
-def open_indexes(settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Step) -> list[SearchIndex]:
+def open_indexes(
+    settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Step
+) -> list[SearchIndex]:
     """An index for every chunking and model that the settings ask for; each text is embedded once per model."""
     if settings.documents is None:
         return [open_index(settings, embed, step) for embed in embedders]
@@ -137,7 +157,10 @@ def open_indexes(settings: RetrievalTable, embedders: Sequence[Embedder | None],
 
 
 def _from_documents(
-    settings: RetrievalTable, ways: Sequence[Chunking], embedders: Sequence[Embedder | None], step: Step
+    settings: RetrievalTable,
+    ways: Sequence[Chunking],
+    embedders: Sequence[Embedder | None],
+    step: Step,
 ) -> list[SearchIndex]:
     assert settings.documents is not None
     pages = read_corpus(settings.documents, settings.ids)
@@ -149,9 +172,15 @@ def _from_documents(
         texts = [chunk.text for chunk in chunks]
         sparse, source = build_bm25(texts, formula).search, f"documents {settings.documents.name}"
         for embed in embedders:
-            dense = partial(exact_search, embed_chunks(texts, embed, step)) if embed is not None else None
+            dense = (
+                partial(exact_search, embed_chunks(texts, embed, step))
+                if embed is not None
+                else None
+            )
             language = formula.language or NONE
-            found.append(SearchIndex(chunks, sparse, dense, embed, source, how.name, language=language))
+            found.append(
+                SearchIndex(chunks, sparse, dense, embed, source, how.name, language=language)
+            )
     return found
 
 

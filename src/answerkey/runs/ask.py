@@ -28,7 +28,13 @@ def answer_of(target: Target, case: Case) -> Response:
 
 
 def ask_all(
-    target: Target, cases: Iterable[Numbered], workers: int, stop: Stop, keep: Keep, *, ahead: int = _AHEAD
+    target: Target,
+    cases: Iterable[Numbered],
+    workers: int,
+    stop: Stop,
+    keep: Keep,
+    *,
+    ahead: int = _AHEAD,
 ) -> Generator[list[Answered]]:
     """Batches of the answers since the last batch, as soon as there is one. With `ahead` = 1 no more than `workers`
     units are ever asked but not yet scored."""
@@ -66,8 +72,12 @@ class _Writer:
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
-        self._put: SimpleQueue[tuple[Answered, threading.Event] | Future[None] | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[list[Answered], list[Future[None]]] | Exception] = SimpleQueue()
+        self._put: SimpleQueue[tuple[Answered, threading.Event] | Future[None] | None] = (
+            SimpleQueue()
+        )
+        self._done: SimpleQueue[tuple[list[Answered], list[Future[None]]] | Exception] = (
+            SimpleQueue()
+        )
         self._thread = threading.Thread(target=self._work, name="write", daemon=True)
         self._thread.start()
         self.put = self._put.put
@@ -113,7 +123,9 @@ class _Writer:
                 return
 
 
-def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callable[[Answered], None]) -> None:
+def _ask_unit(
+    target: Target, unit: list[Numbered], stop: Stop, answered: Callable[[Answered], None]
+) -> None:
     """The turns of one conversation in order, each with the target's own earlier answers."""
     answers: Answers = {}
     for n, case in unit:
@@ -127,7 +139,10 @@ def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callab
 
 def with_answers(history: Sequence[Turn], answers: Answers) -> tuple[Turn, ...]:
     """The turns; one without an answer gets the answer that was given at its place."""
-    return tuple(Turn(turn.user, turn.answer or answers.get((n, turn.user), "")) for n, turn in enumerate(history))
+    return tuple(
+        Turn(turn.user, turn.answer or answers.get((n, turn.user), ""))
+        for n, turn in enumerate(history)
+    )
 
 
 def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:
@@ -136,7 +151,9 @@ def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     for n, case in cases:
         talk = case.extra.get("conversation")
         # A position before that of the last turn begins the next repeat of the same conversation.
-        if unit and (talk is None or unit[-1][1].extra.get("conversation") != talk or n < unit[-1][0]):
+        if unit and (
+            talk is None or unit[-1][1].extra.get("conversation") != talk or n < unit[-1][0]
+        ):
             yield unit
             unit = []
         unit.append((n, case))
@@ -152,15 +169,21 @@ def attempts(cases: Iterable[Numbered], times: int) -> Iterator[Numbered]:
     if times == 1:
         return iter(cases)
     units = conversations(cases)
-    return ((n * times + repeat, case) for unit in units for repeat in range(times) for n, case in unit)
+    return (
+        (n * times + repeat, case) for unit in units for repeat in range(times) for n, case in unit
+    )
 
 
-def resume_conversations(cases: Iterable[Numbered], earlier: Iterable[Answered], repeats: int) -> Iterator[Numbered]:
+def resume_conversations(
+    cases: Iterable[Numbered], earlier: Iterable[Answered], repeats: int
+) -> Iterator[Numbered]:
     """Turns of a conversation that was interrupted get the target's earlier answers, in the same repeat, as history."""
     answers: dict[object, Answers] = {}
     for n, case, response in earlier:
         if talk := _conversation(case):
-            answers.setdefault((talk, n % repeats), {})[len(case.history), case.question] = response.answer or ""
+            answers.setdefault((talk, n % repeats), {})[len(case.history), case.question] = (
+                response.answer or ""
+            )
     for n, case in cases:
         known = answers.get((_conversation(case), n % repeats), {})
         yield n, replace(case, history=with_answers(case.history, known)) if known else case

@@ -52,22 +52,32 @@ class VerdictSession:
                 raise SettingsError("give answer=…, or a suite whose target can be asked")
             key = repr(suite)
             if key not in self._targets:
-                self._targets[key] = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
+                self._targets[key] = make_target(
+                    suite.target, suite.folder, read_responses, suite.run.timeout
+                )
             case, response = given, answer_of(self._targets[key], given)
         else:
             case, response, scoring = _interaction(given, about)
             if scoring or suite is None:
-                suite = suite_of({"cases": ["(given)"], "profile": _DEFAULT_PROFILE, **scoring}, Path())
+                suite = suite_of(
+                    {"cases": ["(given)"], "profile": _DEFAULT_PROFILE, **scoring}, Path()
+                )
         key = repr(suite)
         if key not in self._scorers:
-            self._scorers[key] = make_scorer(suite, load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder))
+            self._scorers[key] = make_scorer(
+                suite, load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder)
+            )
         return self._scorers[key].outcomes([(case, response)])[0]
 
     def check(self, outcome: Outcome, at_least: float | None = None) -> Verdict:
         """The verdict, or an AssertionError that shows why it does not pass."""
         __tracebackhide__ = True
         verdict = outcome.verdict
-        good = verdict.passed if at_least is None else verdict.score is not None and verdict.score >= at_least
+        good = (
+            verdict.passed
+            if at_least is None
+            else verdict.score is not None and verdict.score >= at_least
+        )
         if not good:
             raise AssertionError(_description(outcome, at_least))
         return verdict
@@ -88,25 +98,38 @@ def _description(outcome: Outcome, at_least: float | None) -> str:
     lines += [f"  expected  {' | '.join(case.expected)}"] if case.expected else []
     lines += [f"  error     {outcome.response.error}"] if outcome.response.error else []
     lines += [f"  why       {verdict.justification}"]
-    lines += [f"  {p.metric:<26} {p.value:.3g} of {p.maximum:g}, weight {p.weight:.2f}" for p in verdict.parts]
+    lines += [
+        f"  {p.metric:<26} {p.value:.3g} of {p.maximum:g}, weight {p.weight:.2f}"
+        for p in verdict.parts
+    ]
     return printable("\n".join(lines))
 
 
-def _interaction(given: str | Case, about: Mapping[str, Any]) -> tuple[Case, Response, dict[str, Any]]:
+def _interaction(
+    given: str | Case, about: Mapping[str, Any]
+) -> tuple[Case, Response, dict[str, Any]]:
     """The case, the response and the scoring settings that the arguments describe."""
     for key in about:
         if key not in _KNOWN:
-            raise SettingsError(f'assert_verdict has no argument "{key}"{did_you_mean(key, _KNOWN)}')
+            raise SettingsError(
+                f'assert_verdict has no argument "{key}"{did_you_mean(key, _KNOWN)}'
+            )
     if "answer" not in about:
         raise SettingsError("assert_verdict needs answer=…, or a case of a marked suite")
     expected = about.get("expected", ())
-    case = given if isinstance(given, Case) else Case(
-        id="given",
-        question=given,
-        expected=(expected,) if isinstance(expected, str) else tuple(expected),
-        expected_route=about.get("expected_route"),
-        criteria=AnswerCriteria(**about.get("criteria", {})),
-    )  # fmt: skip
-    passages = tuple(Passage(text=text, id=str(n)) for n, text in enumerate(about.get("contexts", ()), 1))
+    case = (
+        given
+        if isinstance(given, Case)
+        else Case(
+            id="given",
+            question=given,
+            expected=(expected,) if isinstance(expected, str) else tuple(expected),
+            expected_route=about.get("expected_route"),
+            criteria=AnswerCriteria(**about.get("criteria", {})),
+        )
+    )
+    passages = tuple(
+        Passage(text=text, id=str(n)) for n, text in enumerate(about.get("contexts", ()), 1)
+    )
     response = Response(answer=about["answer"], passages=passages, route=about.get("route"))
     return case, response, {key: about[key] for key in _SCORING if key in about}

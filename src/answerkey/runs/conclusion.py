@@ -22,7 +22,11 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     totals, gates = summary.figures.totals, summary.gates
     ids = summary.failing
     failing = f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
-    rest = [_passed(summary), failing, f"see {finished.folder / ('failures.txt' if ids else 'report.txt')}"]
+    rest = [
+        _passed(summary),
+        failing,
+        f"see {finished.folder / ('failures.txt' if ids else 'report.txt')}",
+    ]
 
     def ending(code: int, *reasons: str, gated: bool = True) -> Ending:
         return Ending(code, "; ".join(part for part in (*reasons, *rest) if part), gated=gated)
@@ -30,13 +34,23 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     if finished.interrupted:
         return ending(EXIT_INTERRUPTED, _done(summary), _cause(summary))
     if finished.stopped is not None:
-        also = f" ({finished.also_stopped} more failed in the same batch)" if finished.also_stopped else ""
-        return ending(EXIT_GATE, f"stopped at {finished.stopped.case.id}, which is under the threshold{also}")
+        also = (
+            f" ({finished.also_stopped} more failed in the same batch)"
+            if finished.also_stopped
+            else ""
+        )
+        return ending(
+            EXIT_GATE, f"stopped at {finished.stopped.case.id}, which is under the threshold{also}"
+        )
     if finished.partial and finished.limited:
-        asked = f"{counted(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
+        asked = (
+            f"{counted(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
+        )
         return ending(EXIT_GATE if finished.failed else EXIT_OK, asked, gated=bool(finished.failed))
     if finished.partial and not finished.partial.endswith("ended in an error"):
-        known = _cause(summary).partition("No response: ")[2][:_SAME_CAUSE]  # the reason may name the cause already
+        known = _cause(summary).partition("No response: ")[2][
+            :_SAME_CAUSE
+        ]  # the reason may name the cause already
         cause = "" if known and known in finished.partial else _cause(summary)
         return ending(EXIT_INCOMPLETE, finished.partial, _done(summary), cause)
     if finished.partial or totals.errors:
@@ -45,13 +59,21 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     failed = [gate for gate in gates if not gate.passed]
     if failed:
         conditions = _and_more(", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS]), failed)
-        return ending(EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({conditions})")
-    return ending(EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates))
+        return ending(
+            EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({conditions})"
+        )
+    return ending(
+        EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates)
+    )
 
 
 def end_of_reading(partial: str, sentence: str) -> Ending:
     """The ending of a command that reads a run; `partial` is that of the run. A damaged run is not a success."""
-    return Ending(EXIT_INCOMPLETE, partial) if partial.startswith(DAMAGED) else Ending(EXIT_OK, sentence, gated=False)
+    return (
+        Ending(EXIT_INCOMPLETE, partial)
+        if partial.startswith(DAMAGED)
+        else Ending(EXIT_OK, sentence, gated=False)
+    )
 
 
 def _done(summary: Summary) -> str:

@@ -33,7 +33,12 @@ class Selection:
             return True
         source = PurePath(case.source_file or "")
         return (
-            (only is None or only == case.id or fnmatch(case.id, only) or only.lower() in case.question.lower())
+            (
+                only is None
+                or only == case.id
+                or fnmatch(case.id, only)
+                or only.lower() in case.question.lower()
+            )
             and (self.file is None or self.file in (source.name, source.stem, str(source)))
             and (self.collection is None or self.collection in (*source.parts[:-1], *case.tags))
         )

@@ -18,9 +18,25 @@ from answerkey.runs.engines.jobs import ScoringProcesses, start_processes
 from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
 from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, prepare, selected
-from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, run_to_resume, still_stopping
+from answerkey.runs.resume import (
+    Resumed,
+    finished_before,
+    new_manifest,
+    resume,
+    run_to_resume,
+    still_stopping,
+)
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
-from answerkey.runs.store import FolderStore, MemoryStore, Scored, locked, new_folder, open_index, read_manifest, sealed
+from answerkey.runs.store import (
+    FolderStore,
+    MemoryStore,
+    Scored,
+    locked,
+    new_folder,
+    open_index,
+    read_manifest,
+    sealed,
+)
 from answerkey.runs.suite import Suite, load_suite, suite_of
 from answerkey.runs.tally import OutcomeTally, tally_from_json
 from answerkey.targets.resolve import Recorded
@@ -49,7 +65,10 @@ class _Execution:
 
 
 def run_suite(
-    suite: Suite, options: Options | None = None, watch: Watch | None = None, stop: Stop | None = None
+    suite: Suite,
+    options: Options | None = None,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
 ) -> Finished:
     """Start or resume a run. However it ends, the folder is valid and can be resumed.
 
@@ -75,7 +94,11 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
         with closing(FolderStore(folder, begun.state, prepared.repeats)) as store:
             watch.start(prepared.answers, begun.state.count(FINISHED))
             watch.earlier(finished_before(folder, begun.state))
-            copy = prepared.cases if isinstance(prepared.cases, CaseCopy) and begun.cases is None else None
+            copy = (
+                prepared.cases
+                if isinstance(prepared.cases, CaseCopy) and begun.cases is None
+                else None
+            )
             execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run), copy)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _finished(execution, folder)
@@ -87,7 +110,11 @@ def run_in_memory(
     prepared: Prepared, watch: Watch | None = None, stop: Stop | None = None
 ) -> tuple[MemoryStore, Finished]:
     """The same run without a folder; the store returns its outcomes, and nothing is written."""
-    watch, stop, store = watch or Watch(), Stop() if stop is None else stop, MemoryStore(prepared.repeats)
+    watch, stop, store = (
+        watch or Watch(),
+        Stop() if stop is None else stop,
+        MemoryStore(prepared.repeats),
+    )
     watch.start(prepared.answers, 0)
     execution = _Execution(prepared, Options(), watch, stop, store, Budget(prepared.suite.run))
     _execute(execution, prepared.attempts())
@@ -109,7 +136,9 @@ def _execute(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
     if not _stops_on_fail(run):
         left = run.prepared.answers - run.store.state.count(FINISHED)
         limit = run.options.resume_limit
-        run.processes = start_processes(run.prepared.suite, run.prepared.scorer, min(left, limit or left))
+        run.processes = start_processes(
+            run.prepared.suite, run.prepared.scorer, min(left, limit or left)
+        )
     try:
         _ask_and_score(run, cases)
     except IncompleteError as error:
@@ -146,14 +175,18 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
     # Live answers are scored as they arrive, but not more at once than a judge can take.
     ahead = {"ahead": 1} if _stops_on_fail(run) else {}
     with closing(ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead)) as batches:
-        _score(run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True)
+        _score(
+            run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True
+        )
     return None
 
 
 def _only_stores(run: _Execution) -> bool:
     """Whether nothing but storing is left for this process: answers are recorded in the cases, and all metrics local."""
     target, processes = run.prepared.target, run.processes
-    recorded = isinstance(target, Recorded) and target.answers is None and run.prepared.repeats.times == 1
+    recorded = (
+        isinstance(target, Recorded) and target.answers is None and run.prepared.repeats.times == 1
+    )
     known = run.copy is not None and run.copy.complete and not run.store.state.count(STOPPED)
     return recorded and known and processes is not None and processes.whole
 
@@ -164,7 +197,9 @@ def _store_scored(run: _Execution, copy: CaseCopy, store: FolderStore) -> None:
     left = (each for each in copy.lines() if store.state[each[0]] == ASK)
     chunks = in_chunks(islice(left, run.options.resume_limit), run.prepared.scorer.batch)
     for chunk in run.processes.scored(takewhile(lambda _: not run.stop, chunks)):
-        store.add_lines(list(map(bytes, chunk.responses)), list(map(bytes, chunk.scores)), chunk.finished)
+        store.add_lines(
+            list(map(bytes, chunk.responses)), list(map(bytes, chunk.scores)), chunk.finished
+        )
         tally = tally_from_json(OutcomeTally, chunk.tally)
         run.asked += tally.count
         run.errors += tally.error_count
@@ -190,7 +225,9 @@ def _score(run: _Execution, chunks: Iterator[list[Answered]], live: bool = False
         while (live or not run.stop) and (chunk := next(chunks, None)) is not None:
             yield chunk
 
-    for chunk, outcomes in run.prepared.scorer.stream(until_stop(), run.processes, overlap=not _stops_on_fail(run)):
+    for chunk, outcomes in run.prepared.scorer.stream(
+        until_stop(), run.processes, overlap=not _stops_on_fail(run)
+    ):
         scored: list[Scored] = []
         for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
             stops = _stops_at(run, n, outcome)
@@ -223,7 +260,9 @@ def _stops_at(run: _Execution, n: int, outcome: Outcome) -> bool:
     if verdict.status == Status.ERROR:
         fails = response.error is not None and response.error_kind != "infrastructure"
     else:
-        fails = verdict.score is not None and (verdict.score < below if below is not None else not verdict.passed)
+        fails = verdict.score is not None and (
+            verdict.score < below if below is not None else not verdict.passed
+        )
     if not fails or not _stops_on_fail(run):
         return False
     repeats = run.prepared.repeats
@@ -235,7 +274,11 @@ def _finished(run: _Execution, folder: Path) -> Finished:
     first = min(run.stopped, default=None, key=lambda numbered: numbered[0])
     left, limit = run.prepared.answers - run.store.state.count(FINISHED), run.options.resume_limit
     rest = counted(left, "case" if run.prepared.repeats.times == 1 else "answer")
-    why = f"{rest} ended in an error" if limit is None else f"{rest} left after --resume-limit {limit}"
+    why = (
+        f"{rest} ended in an error"
+        if limit is None
+        else f"{rest} left after --resume-limit {limit}"
+    )
     return Finished(
         folder=folder,
         partial="" if left <= 0 else run.stop.reason if run.stop else why,
@@ -265,14 +308,18 @@ def rescore(
     """
     manifest = read_manifest(folder)
     source, resumed = folder, None
-    suite = _suite_to_rescore(folder, manifest, changes, as_stored=False).writing_to(out or folder.parent)
+    suite = _suite_to_rescore(folder, manifest, changes, as_stored=False).writing_to(
+        out or folder.parent
+    )
     unfinished_itself = bool(manifest.rescore_of and manifest.partial)
     if resume and not unfinished_itself:
         resumed = run_to_resume(suite, rescored=folder)
     unchanged = all(value is None for key, value in changes.items() if key != "run")
     if resume and resumed is None and manifest.rescore_of and (unfinished_itself or unchanged):
         source, resumed = Path(manifest.rescore_of), folder
-        suite = _suite_to_rescore(folder, manifest, changes, as_stored=True).writing_to(out or folder.parent)
+        suite = _suite_to_rescore(folder, manifest, changes, as_stored=True).writing_to(
+            out or folder.parent
+        )
     index = open_index(source)
 
     def answered() -> Iterator[tuple[int, Case]]:
@@ -290,10 +337,14 @@ def rescore(
         made.fingerprint["settings"] = manifest.fingerprint.get("settings", "none")
         stored = attempts if suite.run.repeats > 1 else None
         prepared = replace(made, rescore_of=str(source.resolve()), stored=stored)
-        return run_prepared(prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop)
+        return run_prepared(
+            prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop
+        )
 
 
-def _suite_to_rescore(folder: Path, manifest: Manifest, changes: TomlTable, *, as_stored: bool) -> Suite:
+def _suite_to_rescore(
+    folder: Path, manifest: Manifest, changes: TomlTable, *, as_stored: bool
+) -> Suite:
     """The suite as run.json has it; modules with the user's own metrics come from the suite's file, if it still exists."""
     path = Path(manifest.suite) if manifest.suite else None
     beside = load_suite(path) if path and path.is_file() else None
@@ -303,18 +354,31 @@ def _suite_to_rescore(folder: Path, manifest: Manifest, changes: TomlTable, *, a
         "name": manifest.name,
         "cases": list(settings.cases) or ["-"],
         "profile": manifest.profile,
-        "metrics": [name for name in manifest.metrics if profile is None or name not in profile.metrics],
+        "metrics": [
+            name for name in manifest.metrics if profile is None or name not in profile.metrics
+        ],
         "judge": judged.judge,
         "embedding": judged.embedding or {},
         "modules": list(beside.modules) if beside else [],
         "gate": {"require": list(manifest.gate)},
         "statistics": {"cluster": settings.statistics.cluster},
         **{key: value for key, value in changes.items() if value is not None},
-        "run": {"repeats": settings.run.repeats, "require": settings.run.require, **changes.get("run", {})},
+        "run": {
+            "repeats": settings.run.repeats,
+            "require": settings.run.require,
+            **changes.get("run", {}),
+        },
     }
     if not table["metrics"] and table["profile"] is None:
         raise InputError(f"{folder}: this run has no profile; give one with --profile")
     given = {key: value for key, value in table.items() if value is not None}
     suite = suite_of(given, beside.folder if beside else Path.cwd())
-    criteria = {each.name: each for each in (*manifest.criteria, *(beside.criteria if beside else ()))}
-    return replace(suite, path=path, settings=beside.settings if beside else {}, criteria=tuple(criteria.values()))
+    criteria = {
+        each.name: each for each in (*manifest.criteria, *(beside.criteria if beside else ()))
+    }
+    return replace(
+        suite,
+        path=path,
+        settings=beside.settings if beside else {},
+        criteria=tuple(criteria.values()),
+    )

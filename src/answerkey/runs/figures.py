@@ -14,7 +14,9 @@ from answerkey.types import Criterion, Profile
 Range = tuple[float, float] | None
 Rate = tuple[float | None, Range]
 _DEFAULT_READINGS = {
-    name: Criterion(name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher")
+    name: Criterion(
+        name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher"
+    )
     for name, (mark, text) in READINGS.items()
 }
 _OF_PASSAGES = ("context_relevance", "context_sufficiency", "answer_hallucination")
@@ -74,7 +76,12 @@ class RepeatFigures:
 
     def to_json(self) -> dict[str, object]:
         names = {"pass^k": self.pass_all, "pass@k": self.pass_any}
-        return {**asdict(self), **names, "pass^k_ci95": self.pass_all_ci95, "pass@k_ci95": self.pass_any_ci95}
+        return {
+            **asdict(self),
+            **names,
+            "pass^k_ci95": self.pass_all_ci95,
+            "pass@k_ci95": self.pass_any_ci95,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +109,16 @@ class Figures:
         for mean in means.values():
             if mean["reading"] is None:
                 del mean["reading"]
-        return {**asdict(self), "average_scores": means, "repeats": self.repeats and self.repeats.to_json()}
+        return {
+            **asdict(self),
+            "average_scores": means,
+            "repeats": self.repeats and self.repeats.to_json(),
+        }
 
 
-def figures_of(tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Criterion] | None = None) -> Figures:
+def figures_of(
+    tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Criterion] | None = None
+) -> Figures:
     """Rates are shares of all cases: a case with an error satisfied nobody."""
     count, judged = tally.count, tally.judged
     satisfied = sum(tally.statuses[status] for status in SATISFYING)
@@ -117,9 +130,13 @@ def figures_of(tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Cri
     unscored, statuses = count - judged - tally.error_count, dict(sorted(tally.statuses.items()))
     satisfaction, satisfaction_ci95 = _rate(tally, "satisfied", satisfied)
     pass_rate, pass_rate_ci95 = _rate(tally, "passed", tally.passed)
-    accuracy, accuracy_ci95 = _rate(tally, "on_route", tally.on_route, "compared", routed) if routed else (None, None)
+    accuracy, accuracy_ci95 = (
+        _rate(tally, "on_route", tally.on_route, "compared", routed) if routed else (None, None)
+    )
     return Figures(
-        totals=Totals(count, judged, tally.passed, tally.failed, tally.error_count, unscored, statuses),
+        totals=Totals(
+            count, judged, tally.passed, tally.failed, tally.error_count, unscored, statuses
+        ),
         user_satisfaction_rate=satisfaction,
         user_satisfaction_ci95=satisfaction_ci95,
         pass_rate=pass_rate,
@@ -131,14 +148,22 @@ def figures_of(tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Cri
         score=tally.overall.figure(count),
         quality=tally.quality.figure(count),
         response_time=Times(
-            times.mean, times.mean, fastest, slowest, times.quantile(0.5), times.quantile(0.95), times.count
+            times.mean,
+            times.mean,
+            fastest,
+            slowest,
+            times.quantile(0.5),
+            times.quantile(0.95),
+            times.count,
         ),
         clusters=tally.cluster_count,
         repeats=_repeat_figures(tally, repeats) if repeats.times > 1 else None,
     )
 
 
-def _rate(tally: OutcomeTally, name: str, hits: int, of: str = "count", total: int | None = None) -> Rate:
+def _rate(
+    tally: OutcomeTally, name: str, hits: int, of: str = "count", total: int | None = None
+) -> Rate:
     """A share with its interval, of all cases or of `total`; None where no case is judged."""
     if total is None and not tally.judged:
         return None, None
@@ -164,15 +189,26 @@ def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
     )
 
 
-def _metric_mean(tally: OutcomeTally, name: str, readings: Mapping[str, Criterion] | None) -> MetricMean:
+def _metric_mean(
+    tally: OutcomeTally, name: str, readings: Mapping[str, Criterion] | None
+) -> MetricMean:
     mean = tally.scores.get(name, NumberTally()).figure(tally.count)
     reading, criterion = None if readings is None else "", readings.get(name) if readings else None
     if criterion and criterion.floor is not None and mean.mean is not None:
-        poor = mean.mean > criterion.floor if criterion.better == "lower" else mean.mean < criterion.floor
+        poor = (
+            mean.mean > criterion.floor
+            if criterion.better == "lower"
+            else mean.mean < criterion.floor
+        )
         reading = criterion.reading if poor else ""
     if reading and name in _OF_PASSAGES and not tally.with_passages:
         reading = "no passages were given"
-    return MetricMean(**asdict(mean), not_applicable=tally.skipped[name], errors=tally.errors[name], reading=reading)
+    return MetricMean(
+        **asdict(mean),
+        not_applicable=tally.skipped[name],
+        errors=tally.errors[name],
+        reading=reading,
+    )
 
 
 def readings_of(profile: Profile | None) -> Mapping[str, Criterion]:

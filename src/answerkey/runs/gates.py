@@ -27,11 +27,18 @@ from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
-_CONDITION = re.compile(r"\s*([\w.@^-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$")
+_CONDITION = re.compile(
+    r"\s*([\w.@^-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$"
+)
 _MEAN_AT = re.compile(r"^(?:average_scores\.(.+)|(score|quality))\.mean$")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
-}  # fmt: skip
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 _RATES = {
     "user_satisfaction": ("user_satisfaction_rate", "user_satisfaction_ci95"),
     "user_satisfaction_rate": ("user_satisfaction_rate", "user_satisfaction_ci95"),
@@ -77,7 +84,9 @@ def parse_gates(texts: Sequence[str]) -> list[Condition]:
 def _parse(text: str) -> Condition:
     found = _CONDITION.match(text)
     if not found:
-        raise SettingsError(f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"')
+        raise SettingsError(
+            f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"'
+        )
     figure, of, group, sign, number, percent = found.groups()
     figure = _MEAN_AT.sub(r"\1\2", figure)
     repeated = _PASS_K.match(figure)
@@ -97,7 +106,16 @@ def _parse(text: str) -> Condition:
     metric, group = (of or "", group) if figure == "mean" else ("", of)
     kind = next((kind for kind in ("type", "route") if (group or "").startswith(f"{kind}:")), "")
     group = group.removeprefix(f"{kind}:") if group and kind else group
-    return Condition(text.strip(), figure, metric, kind, group, sign, limit, int(repeated[2]) if repeated else None)
+    return Condition(
+        text.strip(),
+        figure,
+        metric,
+        kind,
+        group,
+        sign,
+        limit,
+        int(repeated[2]) if repeated else None,
+    )
 
 
 def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
@@ -107,10 +125,20 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     for condition in conditions:
         value, interval, note = _figure(condition, summary)
         near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
-        passed = value is not None and _TESTS[condition.sign](value + near, condition.limit) and not damaged
+        passed = (
+            value is not None
+            and _TESTS[condition.sign](value + near, condition.limit)
+            and not damaged
+        )
         note = note if note or value is not None else "this run has no such figure"
         results.append(
-            GateResult(condition.text, value, interval if value is not None else None, passed, damaged or note)
+            GateResult(
+                condition.text,
+                value,
+                interval if value is not None else None,
+                passed,
+                damaged or note,
+            )
         )
     return results
 
@@ -132,7 +160,9 @@ def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range
     return value, interval, f"{name} {group}{f', {note}' if note else ''}"
 
 
-def _figure_of(condition: Condition, part: Figures, summary: Summary) -> tuple[float | None, Range, str]:
+def _figure_of(
+    condition: Condition, part: Figures, summary: Summary
+) -> tuple[float | None, Range, str]:
     if condition.figure in _RATES:
         rate, interval = _RATES[condition.figure]
         return getattr(part, rate), getattr(part, interval), ""
@@ -141,7 +171,11 @@ def _figure_of(condition: Condition, part: Figures, summary: Summary) -> tuple[f
         if repeats is None or condition.times not in (None, repeats.k):
             asked = "once" if repeats is None else f"{repeats.k} times"
             return None, None, f"each case is asked {asked}; set [run] repeats"
-        return getattr(repeats, name), getattr(repeats, f"{name}_ci95", None), f"require {repeats.require}"
+        return (
+            getattr(repeats, name),
+            getattr(repeats, f"{name}_ci95", None),
+            f"require {repeats.require}",
+        )
     if condition.figure in _COUNTS:
         return getattr(part.totals, condition.figure), None, ""
     if condition.figure != "mean":
@@ -150,10 +184,16 @@ def _figure_of(condition: Condition, part: Figures, summary: Summary) -> tuple[f
     means: dict[str, Mean] = {**part.average_scores, "score": part.score, "quality": part.quality}
     figure = means.get(condition.metric)
     if figure is None:
-        return None, None, f'no metric "{condition.metric}"{did_you_mean(condition.metric, part.average_scores)}'
+        return (
+            None,
+            None,
+            f'no metric "{condition.metric}"{did_you_mean(condition.metric, part.average_scores)}',
+        )
     note = f"scored {figure.n}/{figure.of}"
     errors = figure.errors if isinstance(figure, MetricMean) else part.totals.errors
-    if errors and figure.n:  # those might have been the bad ones: a mean over the rest must not pass
+    if (
+        errors and figure.n
+    ):  # those might have been the bad ones: a mean over the rest must not pass
         return None, None, f"{note}, {errors} with an error"
     return figure.mean, figure.ci95, note
 
@@ -191,7 +231,11 @@ class KnownGroups:
 
 
 def check_gates(
-    conditions: Conditions, known: KnownGroups, metrics: Sequence[str], profile: Profile | None, repeats: Repeats
+    conditions: Conditions,
+    known: KnownGroups,
+    metrics: Sequence[str],
+    profile: Profile | None,
+    repeats: Repeats,
 ) -> tuple[str, ...]:
     """Refuses the first condition that can never hold, with the reason; what depends on the target gives a warning."""
     if not conditions:
@@ -200,15 +244,21 @@ def check_gates(
     if profile is not None:
         names = names.union(*profile.routes.values())
     unknown = [c for c in conditions if known.whole and c.group not in {None, *names}]
-    for condition in unknown:  # a name close to a known one is a typing error; another may be a route that is reported
+    for condition in (
+        unknown
+    ):  # a name close to a known one is a typing error; another may be a route that is reported
         near = did_you_mean(condition.group or "", names)
         if near or known.routed or not known.open:
             named = ", ".join(sorted(names)[:_MOST_NAMED]) or "none"
-            raise condition.error(f'no case has type or route "{condition.group}"{near}; known: {named}')
+            raise condition.error(
+                f'no case has type or route "{condition.group}"{near}; known: {named}'
+            )
     for condition in conditions:
         if condition.group in known.types & known.routes and not condition.kind:
             raise condition.error(_AMBIGUOUS.format(condition.group))
-    example = _example(conditions, metrics, profile, repeats, routed=known.routed or not known.whole)
+    example = _example(
+        conditions, metrics, profile, repeats, routed=known.routed or not known.whole
+    )
     for condition in conditions:
         value, _, note = _figure(condition, example)
         if value is None and not note.endswith("with an error"):
@@ -230,7 +280,12 @@ def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profi
 
 
 def _example(
-    conditions: Conditions, metrics: Sequence[str], profile: Profile | None, repeats: Repeats, *, routed: bool
+    conditions: Conditions,
+    metrics: Sequence[str],
+    profile: Profile | None,
+    repeats: Repeats,
+    *,
+    routed: bool,
 ) -> Summary:
     """A synthetic summary with every possible figure: what it lacks, no run will have."""
     verdicts = [Verdict(Status.SCORED), Verdict(Status.SCORED)]
@@ -239,13 +294,21 @@ def _example(
         judged = [*bands, Band("", 0.0, Status.FAILED), Band("", 0.0, Status.UNSCORED)]
         verdicts = [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]
     scores = {name: Score(1.0) for name in metrics}
-    groups = {(condition.group, condition.kind) for condition in conditions if condition.group is not None}
+    groups = {
+        (condition.group, condition.kind) for condition in conditions if condition.group is not None
+    }
     outcomes: list[Outcome] = []
     for group, kind in ((None, ""), *groups):
-        case = Case("", "", type=None if kind == "route" else group, expected_route="" if routed else None)
+        case = Case(
+            "", "", type=None if kind == "route" else group, expected_route="" if routed else None
+        )
         response = Response(answer="", route=group if kind == "route" else "", seconds=1.0)
-        outcomes += [Outcome(case, response, scores, each) for each in (*verdicts, Verdict(Status.ERROR))]
+        outcomes += [
+            Outcome(case, response, scores, each) for each in (*verdicts, Verdict(Status.ERROR))
+        ]
     if repeats.times > 1:
         outcomes = [replace(outcome, attempts=(outcome,) * repeats.times) for outcome in outcomes]
-    settings = RunSettings(run=RunTable(repeats=repeats.times, require=repeats.text if repeats.times > 1 else ""))
+    settings = RunSettings(
+        run=RunTable(repeats=repeats.times, require=repeats.text if repeats.times > 1 else "")
+    )
     return summarise(outcomes, profile, RunInfo(settings=settings))

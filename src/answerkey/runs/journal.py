@@ -26,7 +26,9 @@ FORMAT = 1
 _MOST = 10_000_000  # positions of cases before they are compared with the size of the file
 ASK, ANSWERED, FINISHED, STOPPED, REMOVED = range(5)
 REMOVED_END = b'"removed":true}\n'
-READ_AHEAD = 1 << 16  # bytes; lines of a few kilobytes are read five times as fast as with the usual 8,192
+READ_AHEAD = (
+    1 << 16
+)  # bytes; lines of a few kilobytes are read five times as fast as with the usual 8,192
 
 
 class Journal:
@@ -182,7 +184,9 @@ def damaged_line(line: bytes, path: Path, offset: int, error: Exception) -> Stor
     with path.open("rb") as file:
         number = file.read(offset).count(b"\n") + 1
     start = line[:60].decode(errors="replace").rstrip("\n")
-    return StorageError(f"{path}, line {number}: damaged record {start!r} ({error}); remove that line, then resume")
+    return StorageError(
+        f"{path}, line {number}: damaged record {start!r} ({error}); remove that line, then resume"
+    )
 
 
 def response_record(n: int, case: Case, response: Response) -> dict[str, object]:

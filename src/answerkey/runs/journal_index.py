@@ -14,7 +14,15 @@ from typing import IO
 import msgspec
 
 from answerkey.runs import journal
-from answerkey.runs.journal import RESPONSES, SCORES, NumberedRecord, Position, RecordType, decoded, journal_lines
+from answerkey.runs.journal import (
+    RESPONSES,
+    SCORES,
+    NumberedRecord,
+    Position,
+    RecordType,
+    decoded,
+    journal_lines,
+)
 from answerkey.runs.records import StoredScores
 from answerkey.runs.repeats import Repeats
 from answerkey.types import Case, Outcome, Response, Score, Status, Verdict
@@ -81,7 +89,9 @@ class LightCase:
 
     @staticmethod
     def of(outcome: Outcome, answered_at: int, scored_at: int) -> LightCase:
-        return LightCase(outcome.case, outcome.response, outcome.scores, outcome.verdict, answered_at, scored_at)
+        return LightCase(
+            outcome.case, outcome.response, outcome.scores, outcome.verdict, answered_at, scored_at
+        )
 
 
 class JournalIndex:
@@ -95,7 +105,11 @@ class JournalIndex:
         for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
             for offset, line in journal_lines(folder / name):
                 found = _POSITION.match(line)  # lines are not parsed
-                n = int(found[1]) if found else decoded(line, folder / name, offset, NumberedRecord).n
+                n = (
+                    int(found[1])
+                    if found
+                    else decoded(line, folder / name, offset, NumberedRecord).n
+                )
                 self.records[name] += 1
                 if n >= len(offsets):
                     offsets.extend([-1] * (n + 1 - len(offsets)))
@@ -103,9 +117,15 @@ class JournalIndex:
 
     def __len__(self) -> int:
         """How many cases have all their answers and scores."""
-        done = [at >= 0 and scored >= 0 for at, scored in zip(self.responses, self.scores, strict=False)]
+        done = [
+            at >= 0 and scored >= 0 for at, scored in zip(self.responses, self.scores, strict=False)
+        ]
         times = self.repeats.times
-        return sum(done) if times == 1 else sum(sum(done[n : n + times]) == times for n in range(0, len(done), times))
+        return (
+            sum(done)
+            if times == 1
+            else sum(sum(done[n : n + times]) == times for n in range(0, len(done), times))
+        )
 
     @property
     def last(self) -> int:
@@ -125,17 +145,27 @@ class JournalIndex:
 
     def places(self, cases: range | None = None) -> Iterator[RecordPlaces]:
         """Where each answer is found, in order, of all cases or of some."""
-        first, end = (cases.start * self.repeats.times, cases.stop * self.repeats.times) if cases else (0, None)
+        first, end = (
+            (cases.start * self.repeats.times, cases.stop * self.repeats.times)
+            if cases
+            else (0, None)
+        )
         for n, at in enumerate(self.responses[first:end], first):
             if at >= 0:
                 yield n, at, self.scores[n] if n < len(self.scores) else -1
 
-    def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[NumberedOutcome]:
+    def numbered(
+        self, *, unscored: bool = False, stopped: bool = False
+    ) -> Iterator[NumberedOutcome]:
         """The outcomes in case order with their positions. One that is not scored only with `unscored`; one that the run
         stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
-        return self.repeats.combined(self.attempts(unscored=unscored, stopped=stopped), whole=not stopped)
+        return self.repeats.combined(
+            self.attempts(unscored=unscored, stopped=stopped), whole=not stopped
+        )
 
-    def attempts(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[NumberedOutcome]:
+    def attempts(
+        self, *, unscored: bool = False, stopped: bool = False
+    ) -> Iterator[NumberedOutcome]:
         """As `numbered`, with an outcome per answer."""
         return attempts_at(self.folder, self.places(), unscored=unscored, stopped=stopped)
 
@@ -151,9 +181,13 @@ class JournalIndex:
 
     def attempt(self, n: int) -> Outcome:
         """The outcome of the answer at this position."""
-        return outcome_at(self.folder, self.responses[n], self.scores[n] if n < len(self.scores) else -1)
+        return outcome_at(
+            self.folder, self.responses[n], self.scores[n] if n < len(self.scores) else -1
+        )
 
-    def answers(self, positions: Iterable[int] | None = None) -> Iterator[tuple[int, Case, Response]]:
+    def answers(
+        self, positions: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, Case, Response]]:
         """The newest responses, of all answered cases or of some."""
         wanted = range(len(self.responses)) if positions is None else positions
         with _open(self.folder / RESPONSES) as responses:
@@ -173,7 +207,9 @@ def attempts_at(
             yield n, _outcome(decoded(answered, folder / RESPONSES, at, _Answered), scored)
 
 
-def _lines(folder: Path, places: Iterable[RecordPlaces]) -> Iterator[tuple[RecordPlaces, bytes, bytes | None]]:
+def _lines(
+    folder: Path, places: Iterable[RecordPlaces]
+) -> Iterator[tuple[RecordPlaces, bytes, bytes | None]]:
     """Each place with the lines of its answer and of its scores."""
     with _open(folder / RESPONSES) as responses, _open(folder / SCORES) as scores:
         for place in places:
@@ -189,7 +225,9 @@ def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:
 
 
 def _outcome(answered: _Answered, scored: _Scored | None) -> Outcome:
-    return (scored or StoredScores(verdict=Verdict(Status.UNSCORED))).outcome(answered.case, answered.response)
+    return (scored or StoredScores(verdict=Verdict(Status.UNSCORED))).outcome(
+        answered.case, answered.response
+    )
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -219,7 +257,10 @@ class JournalTail:
 
     def scored(self) -> list[tuple[int, str, Verdict]]:
         """Position, id and verdict of each new score."""
-        return [(record.n, record.id, record.verdict) for record in self._new(SCORES, journal.ScoreState)]
+        return [
+            (record.n, record.id, record.verdict)
+            for record in self._new(SCORES, journal.ScoreState)
+        ]
 
     def _new(self, name: str, kind: type[RecordType]) -> list[RecordType]:
         path = self._folder / name
@@ -235,7 +276,9 @@ class JournalTail:
         return records
 
 
-def stored_texts(folder: Path, answered_at: Sequence[int], quick: bytes = b"") -> Iterator[tuple[int, CaseTexts]]:
+def stored_texts(
+    folder: Path, answered_at: Sequence[int], quick: bytes = b""
+) -> Iterator[tuple[int, CaseTexts]]:
     """Id, question and answer of each of these responses, with its place among them; only of those whose line, in lower
     case, contains `quick`. One line is in memory."""
     places = {at: place for place, at in enumerate(answered_at)}

@@ -97,14 +97,22 @@ def stored_manifest(folder: Path) -> Manifest:
         return msgspec.convert(read_json(path.read_bytes()), Manifest)
     except FileNotFoundError:
         example = "such as results/<suite>_<time>"
-        raise InputError(f"{folder}: not a run folder; expected one with a {MANIFEST}, {example}") from None
+        raise InputError(
+            f"{folder}: not a run folder; expected one with a {MANIFEST}, {example}"
+        ) from None
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {error}") from None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    record = msgspec.to_builtins(manifest, enc_hook=str) | {"criteria": [to_json(each) for each in manifest.criteria]}
-    kept = {name: value for name, value in record.items() if value is not None or name not in _WRITTEN_IF_SET}
+    record = msgspec.to_builtins(manifest, enc_hook=str) | {
+        "criteria": [to_json(each) for each in manifest.criteria]
+    }
+    kept = {
+        name: value
+        for name, value in record.items()
+        if value is not None or name not in _WRITTEN_IF_SET
+    }
     write_file(folder / MANIFEST, json_text(kept))
 
 

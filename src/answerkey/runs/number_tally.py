@@ -10,7 +10,13 @@ from functools import lru_cache
 
 import msgspec
 
-from answerkey.intervals import BOOTSTRAP_LIMIT, Interval, cluster_interval, interval_from_moments, mean_interval
+from answerkey.intervals import (
+    BOOTSTRAP_LIMIT,
+    Interval,
+    cluster_interval,
+    interval_from_moments,
+    mean_interval,
+)
 from answerkey.types import LARGEST
 
 _UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
@@ -42,9 +48,13 @@ class NumberTally(msgspec.Struct, omit_defaults=True):
     high: float = -math.inf
     values: list[float] | None = msgspec.field(default_factory=list[float])
     bins: Counter[int] = msgspec.field(default_factory=Counter[int])
-    clusters: dict[str, tuple[int, int, int]] = {}  # cluster → count, sum and sum of squares of its values
+    clusters: dict[
+        str, tuple[int, int, int]
+    ] = {}  # cluster → count, sum and sum of squares of its values
     alone: list[float] | None = None  # once there are clusters: the values of cases without one
-    rounded_squares: int = msgspec.field(default=0, name="squares")  # only in old files: truncated to units of 2⁻⁶⁰
+    rounded_squares: int = msgspec.field(
+        default=0, name="squares"
+    )  # only in old files: truncated to units of 2⁻⁶⁰
 
     def __post_init__(self) -> None:
         if self.bins:
@@ -157,21 +167,29 @@ class NumberTally(msgspec.Struct, omit_defaults=True):
             if self.values is not None:
                 return mean_interval(sorted(self.values))
             return interval_from_moments(self.count, mean, self.deviation or 0.0)
-        counts, sums, squares = zip(*(self.clusters[name] for name in sorted(self.clusters)), strict=True)
+        counts, sums, squares = zip(
+            *(self.clusters[name] for name in sorted(self.clusters)), strict=True
+        )
         totals = [total / _UNIT for total in sums]
         if self.alone is not None:
-            return cluster_interval([*counts, *[1] * len(self.alone)], [*totals, *sorted(self.alone)])
+            return cluster_interval(
+                [*counts, *[1] * len(self.alone)], [*totals, *sorted(self.alone)]
+            )
         # More than 2,000 cases stand alone: the same error from their moments.
         alone, total = self.count - sum(counts), (self.sum - sum(sums)) / _UNIT
         spread = (self.squares - sum(squares)) / _UNIT**2 - 2 * mean * total + alone * mean * mean
         spread += sum((each - mean * n) ** 2 for n, each in zip(counts, totals, strict=True))
         groups = alone + len(counts)
-        return interval_from_moments(groups, mean, math.sqrt(groups * groups / (groups - 1) * spread) / self.count)
+        return interval_from_moments(
+            groups, mean, math.sqrt(groups * groups / (groups - 1) * spread) / self.count
+        )
 
     def figure(self, out_of: int | None = None) -> Mean:
         """The mean with its 95 % interval; `out_of` is the number of cases, by default the number of values."""
         interval, of = self._interval(), self.count if out_of is None else out_of
-        ends, method = ((interval.low, interval.high), interval.method) if interval else (None, None)
+        ends, method = (
+            ((interval.low, interval.high), interval.method) if interval else (None, None)
+        )
         low, high = (self.low, self.high) if self.count else (None, None)
         return Mean(self.mean, self.count, of, ends, method, self.deviation, low, high)
 

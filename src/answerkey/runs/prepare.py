@@ -49,7 +49,9 @@ class Prepared:
     repeats: Repeats
     warnings: tuple[str, ...] = ()
     rescore_of: str = ""  # the run whose answers are scored again
-    stored: CaseSource | None = None  # the attempts of an earlier run, where each has its own recorded answer
+    stored: CaseSource | None = (
+        None  # the attempts of an earlier run, where each has its own recorded answer
+    )
 
     @property
     def answers(self) -> int:
@@ -82,11 +84,15 @@ def prepare(
     gates, repeats = parse_gates(suite.gate), Repeats.of_table(suite.run)
     live = target is not None or kind_of(suite.target) != "recorded"
     if new and repeats.times > 1 and not live:
-        raise SettingsError("[run] repeats needs a target that can be asked; recorded answers are always the same")
+        raise SettingsError(
+            "[run] repeats needs a target that can be asked; recorded answers are always the same"
+        )
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count, has_criteria = SetDigest(), 0, False
     cluster, clustered = suite.statistics.cluster, False
-    kind = kind_of(suite.target)  # a target may report a route that is not known before it is asked or its file is read
+    kind = kind_of(
+        suite.target
+    )  # a target may report a route that is not known before it is asked or its file is read
     any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
     known = KnownGroups(whole=selection.whole, open=any_route)
     lacking, carried, answered = ["expected", "relevant"], dict[str, None](), True
@@ -107,7 +113,9 @@ def prepare(
     if copy:
         copy.finish()
     if count == 0:
-        raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
+        raise InputError(
+            f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag"
+        )
     if cluster and not clustered:
         raise SettingsError(
             f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, carried)}'
@@ -119,7 +127,9 @@ def prepare(
         warnings = check_gates(gates, known, scorer.plan.names, profile, repeats) if new else ()
         if new:
             warnings += tuple(_lacking(lacking, carried, suite.metrics, live and answered))
-        target = target or make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
+        target = target or make_target(
+            suite.target, suite.folder, read_responses, suite.run.timeout
+        )
     except BaseException:
         scorer.close()
         raise
@@ -129,12 +139,27 @@ def prepare(
         "metrics": digest_of_metrics(scorer.plan.names, suite.criteria),
         "judge": scorer.judge,
         "embedding": scorer.embedding,
-        "settings": digest_of({"target": without_secrets(suite.target), "settings": suite.settings}),
+        "settings": digest_of(
+            {"target": without_secrets(suite.target), "settings": suite.settings}
+        ),
     }
-    return Prepared(suite, selection, profile, scorer, target, copy or source, count, fingerprint, repeats, warnings)
+    return Prepared(
+        suite,
+        selection,
+        profile,
+        scorer,
+        target,
+        copy or source,
+        count,
+        fingerprint,
+        repeats,
+        warnings,
+    )
 
 
-def _lacking(columns: Iterable[str], carried: Iterable[str], metrics: Iterable[str], answered: bool) -> Iterator[str]:
+def _lacking(
+    columns: Iterable[str], carried: Iterable[str], metrics: Iterable[str], answered: bool
+) -> Iterator[str]:
     """A warning for each of these columns, which no case has, that a metric needs; where the name of a `carried` one is
     near, an error. `answered`: all cases of a live target have an answer, which may be meant as the expected one."""
     for column in columns:
@@ -144,13 +169,17 @@ def _lacking(columns: Iterable[str], carried: Iterable[str], metrics: Iterable[s
         missing = f'no case has the column "{column}", which {needing[0]} needs'
         near = next((name for name in carried if near_column(name, COLUMNS[column])), None)
         if near is not None:
-            raise InputError(f'{missing}; did you mean the column "{near}"? Rename it to "{column}"')
+            raise InputError(
+                f'{missing}; did you mean the column "{near}"? Rename it to "{column}"'
+            )
         rename = '; if "answer" holds the expected answers, rename it to "expected"'
         yield missing + (rename if column == "expected" and answered else "")
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
-    wanted = ((n, c) for n, c in enumerate(load_cases(suite.cases, suite.folder)) if selection.wants(c))
+    wanted = (
+        (n, c) for n, c in enumerate(load_cases(suite.cases, suite.folder)) if selection.wants(c)
+    )
     return islice(wanted, selection.limit)
 
 
@@ -162,7 +191,9 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
         created=created,
         suite=str(suite.path.resolve()) if suite.path else None,
         rescore_of=prepared.rescore_of or None,
-        profile=profile_table(suite.profile, suite.folder)[0] if suite.profile is not None else None,
+        profile=profile_table(suite.profile, suite.folder)[0]
+        if suite.profile is not None
+        else None,
         profile_version=profile.version if profile else None,
         profile_digest=profile.digest if profile else None,
         fingerprint=prepared.fingerprint,
@@ -188,8 +219,15 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
 def without_secrets(value: Any, key: str = "") -> Any:
     """The same settings with every value that may be a secret hidden; names of environment variables stay."""
     if isinstance(value, dict):
-        return {name: without_secrets(item, str(name)) for name, item in cast("dict[str, object]", value).items()}
+        return {
+            name: without_secrets(item, str(name))
+            for name, item in cast("dict[str, object]", value).items()
+        }
     if isinstance(value, list):
         return [without_secrets(item, key) for item in cast("list[Any]", value)]
-    hidden = isinstance(value, str) and any(word in key.lower() for word in _SECRET) and not key.endswith("_env")
+    hidden = (
+        isinstance(value, str)
+        and any(word in key.lower() for word in _SECRET)
+        and not key.endswith("_env")
+    )
     return "(hidden)" if hidden and not value.startswith("${") else value

@@ -23,7 +23,9 @@ _NO_JUDGEMENT = {"ERROR", "UNSCORED", "SCORED"}
 Clock = Callable[[], float]
 
 
-def make_progress(quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False) -> Watch:
+def make_progress(
+    quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False
+) -> Watch:
     """The progress display for a stream, by default standard error; standard output is for data. With
     `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere."""
     out = stream if stream is not None else sys.stderr
@@ -87,7 +89,9 @@ class ProgressFigures:
         """Each figure with its denominator: `92 % of 120 passed, mean 0.81 over 118, 9 failed, 2 errors, slowest 4.2 s`."""
         parts: list[str] = []
         if self.judged:
-            parts.append(f"{self.passed / self.judged:.0%} of {self.judged} passed".replace("%", " %"))
+            parts.append(
+                f"{self.passed / self.judged:.0%} of {self.judged} passed".replace("%", " %")
+            )
         if self.scored:
             parts.append(f"mean {self.sum / self.scored:.3g} over {self.scored}")
         if self.judged:
@@ -112,7 +116,9 @@ class Quiet(Watch):
 class Display(Quiet):
     """What shows the figures so far; `_begin` and `_changed` show them."""
 
-    def __init__(self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic
+    ) -> None:
         super().__init__(stream)
         self._figures, self._clock, self._last, self._begun = figures, clock, 0.0, False
 
@@ -220,7 +226,9 @@ class Bar(Display):
             width = shutil.get_terminal_size().columns
             bar = f"{'━' * filled}{'╌' * (30 - filled)} {figures.done}/{figures.total} {figures.pace()}"
             rows = [bar, figures.quality()]
-            shown = "".join(f"\r\x1b[2K{row if len(row) < width else row[: width - 2] + '…'}\n" for row in rows)
+            shown = "".join(
+                f"\r\x1b[2K{row if len(row) < width else row[: width - 2] + '…'}\n" for row in rows
+            )
             self._stream.write("\x1b[1A" * self._rows + shown)
             self._stream.flush()
             self._rows = len(rows)

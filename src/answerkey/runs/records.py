@@ -18,7 +18,12 @@ from answerkey.types import Case, Json, Outcome, Requirement, Response, Score, V
 _VERDICT = ("status", "score", "quality", "route_score", "band", "justification", "passed")
 _PLAIN = (str, int, float, dict, type(None))
 _MODULUS = 1 << 256
-SCORING = ("profile", "metrics", "judge", "embedding")  # the parts of a fingerprint that make the scores
+SCORING = (
+    "profile",
+    "metrics",
+    "judge",
+    "embedding",
+)  # the parts of a fingerprint that make the scores
 
 
 def to_json(value: Any) -> dict[str, object]:
@@ -50,7 +55,9 @@ def judged_json(outcome: Outcome) -> dict[str, object]:
     """The scores and the verdict; of combined attempts also each of them."""
     record: dict[str, object] = {"scores": outcome.scores, "verdict": to_json(outcome.verdict)}
     if outcome.attempts:
-        record["attempts"] = [{"response": to_json(each.response), **judged_json(each)} for each in outcome.attempts]
+        record["attempts"] = [
+            {"response": to_json(each.response), **judged_json(each)} for each in outcome.attempts
+        ]
     return record
 
 
@@ -66,7 +73,11 @@ class StoredScores(msgspec.Struct, kw_only=True):
         attempts = tuple(each.outcome(case, each.response) for each in self.attempts)
         kind, name = response.extra.get("error_kind"), response.extra.get("error_name")
         # Runs before version 0.2 have the kind of an error among the extra fields.
-        if not response.error_kind and isinstance(name, str) and kind in ("infrastructure", "content"):
+        if (
+            not response.error_kind
+            and isinstance(name, str)
+            and kind in ("infrastructure", "content")
+        ):
             response = replace(response, error_kind=kind, error_name=name)
         return Outcome(case, response, self.scores, self.verdict, attempts)
 
@@ -85,15 +96,24 @@ def result_line(outcome: Outcome) -> Json:
     """A line of results.jsonl."""
     case, response, verdict = outcome.case, outcome.response, outcome.verdict
     repeats = [
-        {"answer": each.response.answer, "route": each.response.route, "response_time": each.response.seconds,
-         "error": each.response.error, "scores": {name: score.value for name, score in each.scores.items()},
-         "status": each.verdict.status, "score": each.verdict.score, "passed": each.verdict.passed}
+        {
+            "answer": each.response.answer,
+            "route": each.response.route,
+            "response_time": each.response.seconds,
+            "error": each.response.error,
+            "scores": {name: score.value for name, score in each.scores.items()},
+            "status": each.verdict.status,
+            "score": each.verdict.score,
+            "passed": each.verdict.passed,
+        }
         for each in outcome.attempts
-    ]  # fmt: skip
+    ]
     return {
         "id": case.id,
         "question": case.question,
-        "expected_answer": case.expected[0] if len(case.expected) == 1 else list(case.expected) or None,
+        "expected_answer": case.expected[0]
+        if len(case.expected) == 1
+        else list(case.expected) or None,
         "answer": response.answer,
         "route": response.route,
         "expected_route": case.expected_route,

@@ -59,19 +59,29 @@ class Repeats:
             return attempts[0]
         passes = sum(attempt.verdict.passed for attempt in attempts)
         errors = [attempt for attempt in attempts if attempt.verdict.status == Status.ERROR]
-        alike = [attempt for attempt in attempts if attempt.verdict.passed == (passes >= self.needed)]
+        alike = [
+            attempt for attempt in attempts if attempt.verdict.passed == (passes >= self.needed)
+        ]
         shown = (
             errors[0]
             if errors
-            else min(alike or attempts, key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0))
+            else min(
+                alike or attempts,
+                key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0),
+            )
         )
-        verdict, counted = shown.verdict, f"{passes} of {len(attempts)} answers passed, {self.needed} needed. "
+        verdict, counted = (
+            shown.verdict,
+            f"{passes} of {len(attempts)} answers passed, {self.needed} needed. ",
+        )
         if errors:
             counted = f"{len(errors)} of {len(attempts)} answers ended in an error. "
         elif verdict.score is not None:
             means: dict[str, float | None] = {}
             for name in ("score", "quality", "route_score"):
-                values = [value for each in attempts if (value := getattr(each.verdict, name)) is not None]
+                values = [
+                    value for each in attempts if (value := getattr(each.verdict, name)) is not None
+                ]
                 means[name] = fmean(values) if values else None
             verdict = replace(verdict, **means)
         else:
@@ -85,7 +95,9 @@ class Repeats:
             scores[name] = next((score for score in found if score.error is not None), mean)
         return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
 
-    def combined(self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True) -> Iterator[tuple[int, Outcome]]:
+    def combined(
+        self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True
+    ) -> Iterator[tuple[int, Outcome]]:
         """The outcomes of cases from attempts in order of their positions. A case that lacks attempts is left out; if
         not `whole`, it is there as soon as it cannot pass any more."""
         if self.times == 1:

@@ -41,7 +41,9 @@ class AlreadyFinished(SettingsError):
     exit_code = 0
 
     def __init__(self, folder: Path, count: int) -> None:
-        super().__init__(f"{folder}: this run is finished, all {count} cases are done; nothing to resume")
+        super().__init__(
+            f"{folder}: this run is finished, all {count} cases are done; nothing to resume"
+        )
         self.folder = folder
 
 
@@ -72,7 +74,9 @@ def belongs_to(manifest: Manifest, folder: Path, suite: Suite) -> bool:
     if recorded == path:
         return True
     relative = manifest.suite_from_run
-    return bool(relative) and not recorded.exists() and (folder.resolve() / relative).resolve() == path
+    return (
+        bool(relative) and not recorded.exists() and (folder.resolve() / relative).resolve() == path
+    )
 
 
 def runs_of(suite: Suite) -> list[StartedRun]:
@@ -86,9 +90,13 @@ def runs_of(suite: Suite) -> list[StartedRun]:
         except (StorageError, ValueError):
             continue  # not a run that could be resumed
         if belongs_to(manifest, folder, suite):
-            run = StartedRun(folder, created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC), manifest)
+            run = StartedRun(
+                folder, created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC), manifest
+            )
             found.setdefault(run.name, []).append(run)
-    originals = {name: [run for run in copies if run.folder.name == name] for name, copies in found.items()}
+    originals = {
+        name: [run for run in copies if run.folder.name == name] for name, copies in found.items()
+    }
     return [run for name, copies in found.items() for run in originals[name] or copies]
 
 
@@ -107,7 +115,9 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     rivals = alike if ahead else [run for run in alike if run.created == best.created]
     if len(rivals) > 1:
         names = ", ".join(str(run.folder) for run in rivals[:4])
-        future = f"{best.folder.name} was created in the future, at {best.created:%Y-%m-%d %H:%M} UTC"
+        future = (
+            f"{best.folder.name} was created in the future, at {best.created:%Y-%m-%d %H:%M} UTC"
+        )
         why = future if ahead else "they were created at the same moment"
         fix = f"name one: answerkey run FOLDER --resume ({names})"
         raise SettingsError(f"cannot tell which run to resume: {why}; {fix}")
@@ -134,7 +144,9 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             "start a new run without --resume"
         )
     if manifest.engine == "ray":
-        raise SettingsError(f"{folder}: this run was started with --engine ray; continue with --resume --engine ray")
+        raise SettingsError(
+            f"{folder}: this run was started with --engine ray; continue with --resume --engine ray"
+        )
     check_repeats(folder, manifest, prepared)
     old = manifest.fingerprint
     different = changed_parts(old, prepared.fingerprint)
@@ -150,7 +162,10 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             manifest_of(prepared, manifest.created),
             suite_from_run=manifest.suite_from_run,
             folder=manifest.folder,
-            changes=(*manifest.changes, AcceptedChange(datetime.now(UTC).isoformat(timespec="seconds"), changed)),
+            changes=(
+                *manifest.changes,
+                AcceptedChange(datetime.now(UTC).isoformat(timespec="seconds"), changed),
+            ),
         )
         if any(name in SCORING for name in different):
             state.score_again()
@@ -161,7 +176,9 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         write_manifest(folder, sealed(folder, replace(manifest, count=prepared.count, partial="")))
         raise AlreadyFinished(folder, prepared.count)
     suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.suite
-    return Resumed(replace(manifest, suite=suite, count=prepared.count, partial="in progress"), state, cases)
+    return Resumed(
+        replace(manifest, suite=suite, count=prepared.count, partial="in progress"), state, cases
+    )
 
 
 def check_repeats(folder: Path, manifest: Manifest, prepared: Prepared) -> None:
@@ -174,14 +191,18 @@ def check_repeats(folder: Path, manifest: Manifest, prepared: Prepared) -> None:
         )
 
 
-def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tuple[Prepared, Options]:
+def still_stopping(
+    prepared: Prepared, options: Options, begun: Resumed
+) -> tuple[Prepared, Options]:
     """With --resume-limit a run that stopped at a failure keeps its stop threshold."""
     if options.stop_on_fail or options.resume_limit is None or not begun.state.count(STOPPED):
         return prepared, options
     run = prepared.suite.run
     if run.stop_below is None:
         run = msgspec.structs.replace(run, stop_below=begun.manifest.settings.run.stop_below)
-    return replace(prepared, suite=replace(prepared.suite, run=run)), replace(options, stop_on_fail=True)
+    return replace(prepared, suite=replace(prepared.suite, run=run)), replace(
+        options, stop_on_fail=True
+    )
 
 
 def finished_before(folder: Path, state: RunState) -> OutcomeTally:
@@ -190,23 +211,34 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
     if state.count(FINISHED):
         attempts = JournalIndex(folder).attempts()
         finished = ((outcome, None) for n, outcome in attempts if state[n] == FINISHED)
-        for chunk in in_chunks(finished, LARGEST_BATCH):  # a large run is never in memory as a whole
+        for chunk in in_chunks(
+            finished, LARGEST_BATCH
+        ):  # a large run is never in memory as a whole
             tally.add(chunk)
     return tally
 
 
-def _repositioned(folder: Path, prepared: Prepared, state: RunState) -> Callable[[], Iterator[Numbered]]:
+def _repositioned(
+    folder: Path, prepared: Prepared, state: RunState
+) -> Callable[[], Iterator[Numbered]]:
     """The new cases at the positions that the journal has for them; cases that are gone are removed from the run."""
     repeats, known = prepared.repeats, journal.known_cases(folder)
     positions = {key: n // repeats.times for key, (n, _) in known.items()}
     kept = {case.id for _, case in prepared.cases()}
-    gone = [(each, key) for key, n in positions.items() if key not in kept for each in repeats.positions(n)]
+    gone = [
+        (each, key)
+        for key, n in positions.items()
+        if key not in kept
+        for each in repeats.positions(n)
+    ]
     if gone:
         with closing(journal.Journal(folder / journal.RESPONSES)) as responses:
             responses.append([journal.removed_record(*each) for each in gone])
         for n, _ in gone:
             state[n] = REMOVED
-    numbered: list[Numbered] = []  # known cases keep their position, new ones follow, edited ones are asked again
+    numbered: list[
+        Numbered
+    ] = []  # known cases keep their position, new ones follow, edited ones are asked again
     following = max(positions.values(), default=-1) + 1
     for _, case in prepared.cases():
         n = positions.get(case.id, following)

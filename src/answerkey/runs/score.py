@@ -49,11 +49,16 @@ class Scorer:
         return self._decided(pairs, self.plan.score(pairs))
 
     def stream(
-        self, chunks: Iterable[list[Answered]], processes: ScoringProcesses | None = None, overlap: bool = True
+        self,
+        chunks: Iterable[list[Answered]],
+        processes: ScoringProcesses | None = None,
+        overlap: bool = True,
     ) -> Iterator[tuple[list[Answered], list[Outcome]]]:
         """Each chunk with its outcomes, in order. The judge's calls for several chunks overlap, so that none waits for the
         slowest of its chunk; other metrics are computed when a chunk arrives, here or in `processes`."""
-        at_once, judged = self.plan.split_at("judge") if overlap and self._concurrency else (self.plan, Plan(()))
+        at_once, judged = (
+            self.plan.split_at("judge") if overlap and self._concurrency else (self.plan, Plan(()))
+        )
         part = max(1, self._concurrency // 4) if judged.steps else LARGEST_BATCH
         pending: deque[Begun] = deque()
         measured = (
@@ -66,10 +71,14 @@ class Scorer:
             for some in in_chunks(chunk, part):
                 work = partial(self._judged, some, list(islice(rows, len(some))), judged)
                 pending.append((some, begin(work) if judged.steps else call_now(work)))
-            while pending and (pending[0][1].done() or sum(len(some) for some, _ in pending) >= self.batch):
+            while pending and (
+                pending[0][1].done() or sum(len(some) for some, _ in pending) >= self.batch
+            ):
                 if pending[0][1].exception():  # waits for the oldest
                     break
-                ready = list(takewhile(lambda each: each[1].done() and not each[1].exception(), pending))
+                ready = list(
+                    takewhile(lambda each: each[1].done() and not each[1].exception(), pending)
+                )
                 for _ in ready:
                     pending.popleft()
                 yield _joined(ready)
@@ -81,11 +90,15 @@ class Scorer:
         for _, outcomes in pending:
             outcomes.result()  # raises the first error
 
-    def _judged(self, answered: Sequence[Answered], table: Sequence[dict[str, Score]], judged: Plan) -> list[Outcome]:
+    def _judged(
+        self, answered: Sequence[Answered], table: Sequence[dict[str, Score]], judged: Plan
+    ) -> list[Outcome]:
         pairs = pairs_of(answered)
         rows = judged.score(pairs)
         whole = [own | row for own, row in zip(table, rows, strict=True)]
-        return self._decided(pairs, [{name: scores[name] for name in self.plan.names} for scores in whole])
+        return self._decided(
+            pairs, [{name: scores[name] for name in self.plan.names} for scores in whole]
+        )
 
     def _decided(self, pairs: Sequence[Pair], table: Sequence[dict[str, Score]]) -> list[Outcome]:
         return [
@@ -113,10 +126,14 @@ def pairs_of(answered: Iterable[Answered]) -> list[Pair]:
 
 def _joined(ended: Sequence[Begun]) -> tuple[list[Answered], list[Outcome]]:
     """Parts that have ended as one: they are stored with one write."""
-    return [each for some, _ in ended for each in some], [each for _, done in ended for each in done.result()]
+    return [each for some, _ in ended for each in some], [
+        each for _, done in ended for each in done.result()
+    ]
 
 
-def verdict_of(profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]) -> Verdict:
+def verdict_of(
+    profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]
+) -> Verdict:
     """The profile's verdict. Without a profile a case is SCORED, or ERROR."""
     if profile is not None:
         return decide(profile, case, response, scores)
@@ -130,7 +147,9 @@ def verdict_of(profile: Profile | None, case: Case, response: Response, scores: 
 
 def cost_of(outcome: Outcome) -> float:
     """What the answer and its judging cost, as far as it is known."""
-    judged = sum(score.details.get("cost") or 0.0 for score in outcome.scores.values() if score.details)
+    judged = sum(
+        score.details.get("cost") or 0.0 for score in outcome.scores.values() if score.details
+    )
     return (outcome.response.cost or 0.0) + judged
 
 
@@ -146,7 +165,9 @@ def scorer_of(suite: Suite, judge: Any = None, names: Sequence[str] = ()) -> Sco
     return make_scorer(suite, profile, judge, names)
 
 
-def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
+def make_scorer(
+    suite: Suite, profile: Profile | None, judge: Any = None, names: Sequence[str] = ()
+) -> Scorer:
     """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge, `names` all
     metrics of profile and suite."""
     if suite.modules:  # they may stand in the suite's folder
@@ -162,15 +183,23 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
     metrics = [find(name) for name in dict.fromkeys(names)]
     wanted = provided_for(metrics)
     rules = profile or load_profile("route-aware")
-    provided: dict[str, Any] = {"words": rules.words, "routes": rules.routes, "criteria": suite.criteria}
+    provided: dict[str, Any] = {
+        "words": rules.words,
+        "routes": rules.routes,
+        "criteria": suite.criteria,
+    }
     notes: list[str] = []
     judge_name, embedding, closing = "none", "none", list[Any]()
     local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
-    if ("embed" in wanted or local) and (embed := _embedder(suite.embedding, metrics, notes)) is not None:
+    if ("embed" in wanted or local) and (
+        embed := _embedder(suite.embedding, metrics, notes)
+    ) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     settings = {**(profile.settings if profile else {}), **suite.settings}
-    of_facts = [metric.name for metric in metrics if metric.family == "facts" and "facts" in settings]
+    of_facts = [
+        metric.name for metric in metrics if metric.family == "facts" and "facts" in settings
+    ]
     must_judge = (
         any(metric.keywords().get("judge") for metric in metrics)
         or any(each.judged for each in suite.criteria)

@@ -43,10 +43,15 @@ class Scored(NamedTuple):
         return {"n": self.n, "id": self.outcome.case.id, **judged_json(self.outcome), **stopped}
 
 
+_ASKED_ONCE = Repeats()
+
+
 class FolderStore:
     """A run folder. Every record is on disk before the call that adds it returns."""
 
-    def __init__(self, folder: Path, state: RunState | None = None, repeats: Repeats = Repeats()) -> None:  # noqa: B008
+    def __init__(
+        self, folder: Path, state: RunState | None = None, repeats: Repeats = _ASKED_ONCE
+    ) -> None:
         self.folder, self.state, self._repeats = folder, state or RunState(folder), repeats
         self._responses, self._scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
 
@@ -57,7 +62,9 @@ class FolderStore:
         self._scores.append([each.record() for each in scored])
         _mark_finished(self.state, scored)
 
-    def add_lines(self, responses: Sequence[bytes], scores: Sequence[bytes], finished: Iterable[int]) -> None:
+    def add_lines(
+        self, responses: Sequence[bytes], scores: Sequence[bytes], finished: Iterable[int]
+    ) -> None:
         """Add records that another process has made; those of the cases at `finished` are not asked again."""
         self._responses.append_lines(responses)
         self._scores.append_lines(scores)
@@ -78,7 +85,7 @@ class FolderStore:
 class MemoryStore:
     """A run without a folder: everything is held, nothing is written. Its methods are those of `FolderStore`."""
 
-    def __init__(self, repeats: Repeats = Repeats()) -> None:  # noqa: B008
+    def __init__(self, repeats: Repeats = _ASKED_ONCE) -> None:
         self.state, self._repeats = RunState(), repeats
         self._answers: dict[int, Answered] = {}
         self._outcomes: dict[int, Outcome] = {}
@@ -91,7 +98,9 @@ class MemoryStore:
         _mark_finished(self.state, scored)
 
     def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
-        return (self._answers[n] for n in (sorted(self._answers) if positions is None else positions))
+        return (
+            self._answers[n] for n in (sorted(self._answers) if positions is None else positions)
+        )
 
     def outcomes(self) -> Iterator[Outcome]:
         attempts = ((n, self._outcomes[n]) for n in sorted(self._outcomes))
@@ -183,7 +192,9 @@ def locked(folder: Path) -> Generator[None]:
         except ImportError:  # Windows, where an open file is not shared for writing anyway
             pass
         except OSError:
-            raise StorageError(f"{folder}: another process is writing this run; wait for it or stop it") from None
+            raise StorageError(
+                f"{folder}: another process is writing this run; wait for it or stop it"
+            ) from None
         remove_strays(folder)
         yield
 
@@ -243,4 +254,6 @@ def last_stop(folder: Path) -> Outcome | None:
         (stopped.add if record.stopped else stopped.discard)(record.n)
     index = JournalIndex(folder) if stopped else None
     n = min(stopped, default=-1)
-    return index.attempt(n) if index and n < len(index.responses) and index.responses[n] >= 0 else None
+    return (
+        index.attempt(n) if index and n < len(index.responses) and index.responses[n] >= 0 else None
+    )

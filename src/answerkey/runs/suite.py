@@ -46,7 +46,9 @@ class Suite:
         return replace(self, run=msgspec.structs.replace(self.run, out=str(folder.resolve())))
 
 
-def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collection: str | None = None) -> Suite:
+def load_suite(
+    path: Path, overrides: Mapping[str, Any] | None = None, collection: str | None = None
+) -> Suite:
     """The suite of a file, checked; `overrides` are settings by dotted name, as `--set run.workers=3` gives them.
     `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for a suite
     that has only this."""
@@ -54,7 +56,9 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collectio
         others = ", ".join(sorted(found.name for found in path.glob("*.toml"))[:5])
         hint = f"such as {others}" if others else "or write one with `answerkey init`"
         if not (path / "suite.toml").is_file():
-            raise SettingsError(f"{path}: a folder without a suite.toml; name the suite's file, {hint}")
+            raise SettingsError(
+                f"{path}: a folder without a suite.toml; name the suite's file, {hint}"
+            )
         path = path / "suite.toml"
     overrides = overrides or {}
     try:
@@ -62,27 +66,41 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collectio
             table = {"cases": [path.name]}
         elif path.suffix.lower() in DOCUMENT_ENDINGS and path.is_file():
             if "cases" not in overrides:
-                raise SettingsError(f"{path}: a document to answer from; name the questions with --dataset cases.csv")
+                raise SettingsError(
+                    f"{path}: a document to answer from; name the questions with --dataset cases.csv"
+                )
             rag = overrides.get("target.kind") != "full-context"
             target = {"kind": "rag", "documents": path.name} if rag else {"knowledge": path.name}
             table = {"profile": "rag", "target": target}
         else:
             table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
-        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")]) if path.parent.is_dir() else ""
+        near = (
+            did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")])
+            if path.parent.is_dir()
+            else ""
+        )
         raise SettingsError(f"{path}: cannot be read: {error.strerror}{near}") from None
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for dotted, value in overrides.items():
         _put(table, dotted.split("."), value)
-    suite = suite_of(table, path.parent, default_name=path.parent.resolve().name if path.stem == "suite" else path.stem)
+    suite = suite_of(
+        table,
+        path.parent,
+        default_name=path.parent.resolve().name if path.stem == "suite" else path.stem,
+    )
     suite = replace(suite, path=path)
     return suite if collection is None else _with_collection(suite, collection)
 
 
 def _with_collection(suite: Suite, name: str) -> Suite:
     """The suite with another collection where its target or its [retrieval] searches one."""
-    settings = {"qdrant_": "qdrant_collection", "postgres_": "postgres_table", "collection": "collection"}
+    settings = {
+        "qdrant_": "qdrant_collection",
+        "postgres_": "postgres_table",
+        "collection": "collection",
+    }
     found = {
         part: {**table, setting: name}
         for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
@@ -102,7 +120,9 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     read = read_table(tables.SuiteTable, table, "the suite")
     cases = (read.cases,) if isinstance(read.cases, str) else read.cases
     if not cases or not all(cases):
-        raise SettingsError('the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob')
+        raise SettingsError(
+            'the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob'
+        )
     if isinstance(read.judge, dict):
         check_settings(tables.JudgeTable, read.judge, "[judge]", others=["api_key"])
     check_settings(RetrievalTable, read.retrieval, "[retrieval]")

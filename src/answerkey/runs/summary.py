@@ -16,7 +16,16 @@ from answerkey.runs.repeats import Repeats
 from answerkey.runs.tally import MOST_LISTED, Disagreement, RunTally
 from answerkey.types import Json, Outcome, Profile, Status
 
-_SAME_IN_JSON = ("route_confusion", "errors", "disagreements", "gates", "failing", "flaky", "judge", "corrected")
+_SAME_IN_JSON = (
+    "route_confusion",
+    "errors",
+    "disagreements",
+    "gates",
+    "failing",
+    "flaky",
+    "judge",
+    "corrected",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +72,13 @@ class RunInfo:
     @staticmethod
     def of_manifest(run: Manifest) -> RunInfo:
         profile = run.profile or {}
-        about = ProfileInfo(profile.get("name"), run.profile_version, run.profile_digest, profile.get("scale", 1))
+        about = ProfileInfo(
+            profile.get("name"), run.profile_version, run.profile_digest, profile.get("scale", 1)
+        )
         same = ("name", "created", "partial", "notes", "changes", "settings", "fingerprint")
-        return RunInfo(selected=run.count, profile=about, **{name: getattr(run, name) for name in same})
+        return RunInfo(
+            selected=run.count, profile=about, **{name: getattr(run, name) for name in same}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +117,16 @@ class Summary:
     def of_json(record: Json) -> Summary:
         """The opposite of `to_json`; msgspec.ValidationError for a file of an earlier version that lacks something."""
         bands = {name: band["count"] for name, band in record["performance"]["bands"].items()}
-        return msgspec.convert({**record, "run": record, "figures": record, "bands": bands}, Summary)
+        return msgspec.convert(
+            {**record, "run": record, "figures": record, "bands": bands}, Summary
+        )
 
     def to_json(self) -> dict[str, object]:
         count = self.figures.totals.cases
-        bands = {name: {"count": n, "share": n / count if count else None} for name, n in self.bands.items()}
+        bands = {
+            name: {"count": n, "share": n / count if count else None}
+            for name, n in self.bands.items()
+        }
         return {
             "timestamp": self.timestamp,
             **msgspec.to_builtins(self.run, enc_hook=str),
@@ -120,7 +138,9 @@ class Summary:
         }
 
 
-def summarise(outcomes: Iterable[Outcome], profile: Profile | None = None, run: RunInfo | None = None) -> Summary:
+def summarise(
+    outcomes: Iterable[Outcome], profile: Profile | None = None, run: RunInfo | None = None
+) -> Summary:
     """The summary of some outcomes."""
     run = run or RunInfo()
     tally = RunTally(cluster=run.cluster)
@@ -134,10 +154,16 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
     known = [band.name for band in profile.rules.bands] if profile else []
     bands = {name: tally.all.bands[name] for name in dict.fromkeys([*known, *tally.all.bands])}
     fingerprint = {**run.fingerprint, "answers": tally.answers.text()}
-    statuses = {band.status for rules in profile.all_rules for band in rules.bands} if profile else set[str]()
+    statuses = (
+        {band.status for rules in profile.all_rules for band in rules.bands}
+        if profile
+        else set[str]()
+    )
     about = replace(run.profile, satisfaction=bool(statuses & {Status.PERFECT, Status.ACCEPTABLE}))
     repeats = Repeats.of_table(run.settings.run)
-    confusion = {name: dict(sorted(taken.items())) for name, taken in sorted(tally.confusion.items())}
+    confusion = {
+        name: dict(sorted(taken.items())) for name, taken in sorted(tally.confusion.items())
+    }
     return Summary(
         run=replace(run, fingerprint=fingerprint, profile=about),
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -156,5 +182,10 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
 def _group_json(part: Figures) -> dict[str, object]:
     """A type or route; its counts stand at the top level too."""
     totals = part.totals
-    counts = {"count": totals.cases, "scored": totals.scored, "passed": totals.passed, "errors": totals.errors}
+    counts = {
+        "count": totals.cases,
+        "scored": totals.scored,
+        "passed": totals.passed,
+        "errors": totals.errors,
+    }
     return {**part.to_json(), **counts}

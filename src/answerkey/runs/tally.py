@@ -27,7 +27,15 @@ NO_ROUTE = "(none)"
 MOST_LISTED = 20
 _LONGEST = 200
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_CLUSTERED = ("count", "passed", "satisfied", "compared", "on_route", "always", "ever")  # in parts of earlier versions
+_CLUSTERED = (
+    "count",
+    "passed",
+    "satisfied",
+    "compared",
+    "on_route",
+    "always",
+    "ever",
+)  # in parts of earlier versions
 SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
 
 
@@ -67,7 +75,11 @@ class OutcomeTally:
         for outcome, cluster in outcomes:
             self.add_verdict(outcome, cluster)
             responses = [attempt.response for attempt in outcome.attempts or (outcome,)]
-            seconds += [each.seconds for each in responses if each.seconds is not None and each.error is None]
+            seconds += [
+                each.seconds
+                for each in responses
+                if each.seconds is not None and each.error is None
+            ]
             for name, score in outcome.scores.items():
                 if score.error is not None:
                     self.errors[name] += 1
@@ -105,9 +117,19 @@ class OutcomeTally:
         self.statuses[verdict.status] += 1
         self.with_passages += bool(response.passages)
         if cluster is not None:
-            found = {"count": True, "passed": passed, "satisfied": verdict.status in SATISFYING, "compared": compared}
+            found = {
+                "count": True,
+                "passed": passed,
+                "satisfied": verdict.status in SATISFYING,
+                "compared": compared,
+            }
             counts = self.clusters.setdefault(cluster, Counter())
-            for name, hit in {**found, "on_route": on_route, "always": always, "ever": ever}.items():
+            for name, hit in {
+                **found,
+                "on_route": on_route,
+                "always": always,
+                "ever": ever,
+            }.items():
                 counts[name] += hit
         if verdict.score is not None:
             self.judged += 1
@@ -120,16 +142,25 @@ class OutcomeTally:
         """The interval of a rate, by cluster where cases are dependent; `total` has the hits and cases of all."""
         if not self.clusters:
             return rate_interval(*total)
-        pairs = [(counts[hits], counts[of]) for _, counts in sorted(self.clusters.items()) if counts[of]]
-        hits_alone, alone = total[0] - sum(pair[0] for pair in pairs), total[1] - sum(pair[1] for pair in pairs)
+        pairs = [
+            (counts[hits], counts[of]) for _, counts in sorted(self.clusters.items()) if counts[of]
+        ]
+        hits_alone, alone = (
+            total[0] - sum(pair[0] for pair in pairs),
+            total[1] - sum(pair[1] for pair in pairs),
+        )
         sizes = [size for _, size in pairs] + [1] * alone
-        return cluster_interval(sizes, [n for n, _ in pairs] + [1] * hits_alone + [0] * (alone - hits_alone), rate=True)
+        return cluster_interval(
+            sizes, [n for n, _ in pairs] + [1] * hits_alone + [0] * (alone - hits_alone), rate=True
+        )
 
     @property
     def cluster_count(self) -> int | None:
         """The number of independent units, where some cases are dependent: clusters, and cases that stand alone."""
         return (
-            len(self.clusters) + self.count - sum(c["count"] for c in self.clusters.values()) if self.clusters else None
+            len(self.clusters) + self.count - sum(c["count"] for c in self.clusters.values())
+            if self.clusters
+            else None
         )
 
     @property
@@ -165,7 +196,9 @@ def _sum(mine: Any, theirs: Any) -> Any:
             known[key] = _sum(known[key], other) if key in known else deepcopy(other)
         return known
     if isinstance(mine, ErrorMessages):
-        return ErrorMessages(mine.times + theirs.times, min(mine.first, theirs.first), max(mine.last, theirs.last))
+        return ErrorMessages(
+            mine.times + theirs.times, min(mine.first, theirs.first), max(mine.last, theirs.last)
+        )
     if isinstance(mine, int | list):
         return mine + theirs
     if not isinstance(mine, str):  # the column of clusters is the same in all parts
@@ -184,26 +217,46 @@ class Disagreement:
 
 _JUDGED = ("judge.", "rubric.accuracy", "rubric.completeness", "criterion.")
 _CONTRADICTIONS: tuple[tuple[str, tuple[str, str], Callable[[Mapping[str, float]], bool]], ...] = (
-    ("the words match but the judge is not satisfied", ("token_f1", "rubric.accuracy"),
-     lambda v: v["token_f1"] >= 0.8 and v["rubric.accuracy"] <= 2),
-    ("the meaning is near but a number is wrong", ("answer_correctness", "number_close"),
-     lambda v: v["answer_correctness"] >= 0.7 and v["number_close"] == 0),
-    ("near to the question but the number is wrong", ("semantic_relevance", "factual_accuracy"),
-     lambda v: v["semantic_relevance"] >= 0.7 and v["factual_accuracy"] < 0.5),
-    ("the meaning is near but hardly a word is shared", ("answer_correctness", "token_f1"),
-     lambda v: v["answer_correctness"] >= 0.75 and v["token_f1"] <= 0.2),
-    ("the words are shared but the answer does not agree", ("keyword_recall", "answer_agreement"),
-     lambda v: v["keyword_recall"] >= 0.8 and v["answer_agreement"] <= 0.3),
-    ("near to the passages by cosine but not supported by them", ("answer_hallucination", "groundedness"),
-     lambda v: v["answer_hallucination"] <= 0.1 and v["groundedness"] <= 0.3),
-)  # fmt: skip
+    (
+        "the words match but the judge is not satisfied",
+        ("token_f1", "rubric.accuracy"),
+        lambda v: v["token_f1"] >= 0.8 and v["rubric.accuracy"] <= 2,
+    ),
+    (
+        "the meaning is near but a number is wrong",
+        ("answer_correctness", "number_close"),
+        lambda v: v["answer_correctness"] >= 0.7 and v["number_close"] == 0,
+    ),
+    (
+        "near to the question but the number is wrong",
+        ("semantic_relevance", "factual_accuracy"),
+        lambda v: v["semantic_relevance"] >= 0.7 and v["factual_accuracy"] < 0.5,
+    ),
+    (
+        "the meaning is near but hardly a word is shared",
+        ("answer_correctness", "token_f1"),
+        lambda v: v["answer_correctness"] >= 0.75 and v["token_f1"] <= 0.2,
+    ),
+    (
+        "the words are shared but the answer does not agree",
+        ("keyword_recall", "answer_agreement"),
+        lambda v: v["keyword_recall"] >= 0.8 and v["answer_agreement"] <= 0.3,
+    ),
+    (
+        "near to the passages by cosine but not supported by them",
+        ("answer_hallucination", "groundedness"),
+        lambda v: v["answer_hallucination"] <= 0.1 and v["groundedness"] <= 0.3,
+    ),
+)
 
 
 def disagreements(outcome: Outcome) -> list[Disagreement]:
     """Each contradiction in the scores of this outcome, with the two values."""
     if not _can_contradict(tuple(outcome.scores)):
         return []
-    values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
+    values = {
+        name: score.value for name, score in outcome.scores.items() if score.value is not None
+    }
     found = [
         Disagreement(outcome.case.id, what, {name: values[name] for name in names})
         for what, names, contradict in _CONTRADICTIONS
@@ -221,7 +274,10 @@ def _can_contradict(names: tuple[str, ...]) -> bool:
 
 def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disagreement]:
     """Where exact match or keyword recall contradicts any judge: the judge that contradicts most."""
-    tops = {name: 5.0 if name.startswith("rubric.") or value > 1 else 1.0 for name, value in values.items()}
+    tops = {
+        name: 5.0 if name.startswith("rubric.") or value > 1 else 1.0
+        for name, value in values.items()
+    }
     judged = {name: values[name] / top for name, top in tops.items() if name.startswith(_JUDGED)}
     found: list[Disagreement] = []
     for words, few, many in (("exact_match", 0.0, 1.0), ("keyword_recall", 0.2, 0.9)):
@@ -233,7 +289,9 @@ def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disa
             found.append(Disagreement(case_id, "the words differ but the judge is satisfied", both))
         elif values[words] >= many and judged[low] <= 0.4:
             both = {words: values[words], low: values[low]}
-            found.append(Disagreement(case_id, "the words match but the judge is not satisfied", both))
+            found.append(
+                Disagreement(case_id, "the words match but the judge is not satisfied", both)
+            )
     return found
 
 
@@ -244,7 +302,9 @@ class RunTally:
     all: OutcomeTally = field(default_factory=OutcomeTally)
     by_type: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
     by_route: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
-    confusion: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])  # expected → actual route
+    confusion: dict[str, Counter[str]] = field(
+        default_factory=dict[str, Counter[str]]
+    )  # expected → actual route
     errors: dict[str, ErrorMessages] = field(default_factory=dict[str, ErrorMessages])
     disagreements: list[Disagreement] = field(default_factory=list[Disagreement])
     answers: SetDigest = field(default_factory=SetDigest)
@@ -253,7 +313,9 @@ class RunTally:
     cluster: str = ""  # the column of clusters, where the suite names one
 
     def add(self, *outcomes: Outcome) -> None:
-        clustered = [(outcome, cluster_of(outcome.case, self.cluster or None)) for outcome in outcomes]
+        clustered = [
+            (outcome, cluster_of(outcome.case, self.cluster or None)) for outcome in outcomes
+        ]
         self.all.add(clustered)
         for groups, name_of in ((self.by_type, _type_of), (self.by_route, _route_of)):
             members: dict[str, list[tuple[Outcome, str | None]]] = {}
@@ -273,7 +335,9 @@ class RunTally:
         if is_flaky(attempt.verdict for attempt in outcome.attempts):
             self.flaky.append(case.id)
         if case.expected_route is not None and response.error is None:
-            self.confusion.setdefault(case.expected_route, Counter())[response.route or NO_ROUTE] += 1
+            self.confusion.setdefault(case.expected_route, Counter())[
+                response.route or NO_ROUTE
+            ] += 1
         if outcome.verdict.status == Status.ERROR:
             text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
             # The target's name of the error, otherwise the message without what is specific to the case.
@@ -290,8 +354,13 @@ class RunTally:
 
     def frequent_errors(self) -> dict[str, int]:
         """The most frequent kinds with their counts, each named by one of its messages."""
-        often = sorted(self.errors.values(), key=lambda kind: (-kind.times, kind.first))[:MOST_LISTED]
-        return {f"{kind.first}{'' if kind.first == kind.last else ', and similar'}": kind.times for kind in often}
+        often = sorted(self.errors.values(), key=lambda kind: (-kind.times, kind.first))[
+            :MOST_LISTED
+        ]
+        return {
+            f"{kind.first}{'' if kind.first == kind.last else ', and similar'}": kind.times
+            for kind in often
+        }
 
 
 def _type_of(outcome: Outcome) -> str | None:
@@ -327,9 +396,15 @@ def tally_of_part(record: Json) -> RunTally:
         for cluster, counts in part.get("clusters", {}).items():
             if is_list(counts):
                 part["clusters"][cluster] = dict(zip(_CLUSTERED, counts, strict=True))
-    kinds = {kind: (n, kind, kind) if isinstance(n, int) else n for kind, n in record["errors"].items()}
+    kinds = {
+        kind: (n, kind, kind) if isinstance(n, int) else n for kind, n in record["errors"].items()
+    }
     confusion: dict[str, dict[str, int]] = {}
     if is_list(record["confusion"]):
-        for wanted, taken, count in msgspec.convert(record["confusion"], list[tuple[str, str, int]]):
+        for wanted, taken, count in msgspec.convert(
+            record["confusion"], list[tuple[str, str, int]]
+        ):
             confusion.setdefault(wanted, {})[taken] = count
-    return tally_from_json(RunTally, {**record, "errors": kinds, "confusion": confusion or record["confusion"] or {}})
+    return tally_from_json(
+        RunTally, {**record, "errors": kinds, "confusion": confusion or record["confusion"] or {}}
+    )

@@ -27,7 +27,9 @@ _INSTRUCTION = (
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+(?=[^a-z])|\n{2,}")
 # Markdown's headings, and short lines without a stop before one that begins a sentence, as PDF text has them.
-_HEADING = re.compile(r"^\s*#+ .*$|^(?:\d[\d.]*\s+)?[A-Z][^\n.!?:;,]{0,50}\n(?=[A-Z])", re.MULTILINE)
+_HEADING = re.compile(
+    r"^\s*#+ .*$|^(?:\d[\d.]*\s+)?[A-Z][^\n.!?:;,]{0,50}\n(?=[A-Z])", re.MULTILINE
+)
 _ITEMS = 3
 _CLOSE = 0.8  # a further sentence must come this near to the best one
 
@@ -35,7 +37,9 @@ _CLOSE = 0.8  # a further sentence must come this near to the best one
 class RagBot:
     """Declines when no sentence comes as near as `minimum` to the question (cosine), without a model to judge that."""
 
-    def __init__(self, retriever: Retriever, embed: Embedder, chat: Chat | None, k: int, minimum: float) -> None:
+    def __init__(
+        self, retriever: Retriever, embed: Embedder, chat: Chat | None, k: int, minimum: float
+    ) -> None:
         self._retriever, self._embed, self._chat = retriever, embed, chat
         self._k, self._minimum = k, minimum
         # One at a time: the sentences that one question had embedded are in the cache for the next.
@@ -46,7 +50,9 @@ class RagBot:
         follows = question.history and len(question.text.split()) < 6
         asked = f"{question.history[-1].user} {question.text}" if follows else question.text
         passages = tuple(self._retriever([asked], self._k)[0])
-        places = dict.fromkeys(place for passage in passages if (place := passage.page or passage.id))
+        places = dict.fromkeys(
+            place for passage in passages if (place := passage.page or passage.id)
+        )
         sources = tuple(f"page {place}" if place.isdigit() else place for place in places)
         if self._chat is not None:
             reply = self._chat.complete(prompt(question, passages))
@@ -54,7 +60,9 @@ class RagBot:
         with self._extracting:
             found, nearest = extract(question.text, passages, self._embed)
         answer = found if found and nearest >= self._minimum else OUT_OF_SCOPE
-        return Response(answer=answer, passages=passages, sources=sources, extra={"support": nearest})
+        return Response(
+            answer=answer, passages=passages, sources=sources, extra={"support": nearest}
+        )
 
     def close(self) -> None:
         if self._chat is not None:
@@ -63,13 +71,17 @@ class RagBot:
 
 def _written(r: Reply) -> Response:
     """What a language model wrote, and what it cost."""
-    return Response(r.text, prompt_tokens=r.prompt_tokens, completion_tokens=r.completion_tokens, cost=r.cost)
+    return Response(
+        r.text, prompt_tokens=r.prompt_tokens, completion_tokens=r.completion_tokens, cost=r.cost
+    )
 
 
 def make_rag(settings: Mapping[str, object], folder: Path) -> RagBot:
     """`k` passages, `minimum` support, an `llm` table and an `embedding`; the rest is the retriever's."""
     read = read_table(RagTable, settings, "[target]", folder, others=["kind"])
-    embed = load_embedder(**({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding))
+    embed = load_embedder(
+        **({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding)
+    )
     chat = load_chat(read.llm) if read.llm else None
     return RagBot(open_retriever(read, embed, folder), embed, chat, read.k, read.minimum)
 
@@ -77,7 +89,9 @@ def make_rag(settings: Mapping[str, object], folder: Path) -> RagBot:
 def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tuple[str, float]:
     """Up to three sentences, in the order of the passages, each with the number of its passage as [n]; and the cosine of
     the nearest one, 0 where there is none."""
-    found = [(number, text) for number, passage in enumerate(passages, 1) for text in split(passage.text)]
+    found = [
+        (number, text) for number, passage in enumerate(passages, 1) for text in split(passage.text)
+    ]
     found = list({text: (number, text) for number, text in reversed(found)}.values())[::-1]
     if not found:
         return "", 0.0
@@ -87,7 +101,9 @@ def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tupl
     order = sorted(range(len(found)), key=lambda n: -cosines[n])[:_ITEMS]
     cited: list[str] = []
     for number, sentence in (found[n] for n in sorted(order) if cosines[n] >= _CLOSE * best):
-        stop = sentence[-1] if sentence[-1] in ".!?" else "."  # the mark stands before it, to belong to its sentence
+        stop = (
+            sentence[-1] if sentence[-1] in ".!?" else "."
+        )  # the mark stands before it, to belong to its sentence
         cited.append(f"{sentence.rstrip('.!?')} [{number}]{stop}")
     return " ".join(cited), best
 
@@ -101,7 +117,9 @@ def split(text: str) -> list[str]:
 def prompt(question: Question, passages: Sequence[Passage]) -> list[dict[str, str]]:
     """The messages for the model: instruction, history, numbered passages and the question."""
     listed = "\n\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
-    return messages(question, _INSTRUCTION, f"Passages:\n{listed or '(none)'}\n\nQuestion: {question.text}")
+    return messages(
+        question, _INSTRUCTION, f"Passages:\n{listed or '(none)'}\n\nQuestion: {question.text}"
+    )
 
 
 TEMPLATE = """You answer questions for the customers and staff of an organisation. Use only the knowledge below.
@@ -118,7 +136,9 @@ class FullContextBot:
     def __init__(self, template: str, knowledge: str, chat: Chat) -> None:
         # The knowledge goes in once; a `{question}` inside it must not be taken for the place of the question.
         before, after = template.split("{question}", 1)
-        self._before, self._after = (part.replace("{knowledge}", knowledge) for part in (before, after))
+        self._before, self._after = (
+            part.replace("{knowledge}", knowledge) for part in (before, after)
+        )
         self._chat = chat
 
     def ask(self, question: Question) -> Response:
@@ -137,16 +157,24 @@ def make_full_context(settings: Mapping[str, object], folder: Path) -> FullConte
     template = own if read.template else TEMPLATE
     for place in ("{knowledge}", "{question}"):
         if template.count(place) != 1:
-            raise SettingsError(f"[target] template: expected {place} once, found {template.count(place)}")
+            raise SettingsError(
+                f"[target] template: expected {place} once, found {template.count(place)}"
+            )
     return FullContextBot(template, knowledge, load_chat(read.llm))
 
 
 def read_knowledge(path: Path) -> str:
     """One text, each file under its name."""
-    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS)
+    files = (
+        [path]
+        if path.is_file()
+        else sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS)
+    )
     if not files:
         raise InputError(f"no {', '.join(_ENDINGS)} file in {path}")
-    texts = {file.name: file.read_text(encoding="utf-8", errors="replace").strip() for file in files}
+    texts = {
+        file.name: file.read_text(encoding="utf-8", errors="replace").strip() for file in files
+    }
     return "\n\n".join(f"## {name}\n{text}" for name, text in texts.items())
 
 
@@ -188,9 +216,13 @@ class FaqBot:
         cosine = token_cosine(asked, best.tokens)
         if cosine == 0.0 or cosine < self.minimum:
             return Response(answer=NO_MATCH, extra={"match": None, "cosine": cosine})
-        passage = Passage(text=f"{best.question}\n{best.answer}", id=f"faq-{best.number}", score=cosine)
+        passage = Passage(
+            text=f"{best.question}\n{best.answer}", id=f"faq-{best.number}", score=cosine
+        )
         extra = {"match": best.question, "cosine": cosine}
-        return Response(answer=best.answer, passages=(passage,), sources=(best.question,), extra=extra)
+        return Response(
+            answer=best.answer, passages=(passage,), sources=(best.question,), extra=extra
+        )
 
 
 def make_faq(settings: Mapping[str, object], folder: Path) -> FaqBot:
@@ -208,7 +240,9 @@ def read_faq(path: Path) -> tuple[FaqRow, ...]:
         answer = as_texts(row.get("answer") or row.get("expected"), "answer", place)
         if not question or not answer or not answer[0]:
             missing = "question" if not question else "answer"
-            raise place.error(missing, row.get(missing), "text", "each row needs a question and an answer")
+            raise place.error(
+                missing, row.get(missing), "text", "each row needs a question and an answer"
+            )
         rows.append(FaqRow(number, question, answer[0], faq_tokens(question)))
     if not rows:
         raise InputError(f"{path.name}: no rows; expected columns question and answer")

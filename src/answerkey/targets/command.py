@@ -35,7 +35,9 @@ _running: set[subprocess.Popen[bytes]] = set()
 class CommandTarget:
     """Asks one of `processes` copies of the program; a question waits for a free one, and that wait is not timed."""
 
-    def __init__(self, run: list[str], folder: Path, processes: int, timeout: float, fields: Fields) -> None:
+    def __init__(
+        self, run: list[str], folder: Path, processes: int, timeout: float, fields: Fields
+    ) -> None:
         self._timeout, self._fields = timeout, fields
         self._all = [Process(run, folder) for _ in range(processes)]
         self._free: SimpleQueue[Process] = SimpleQueue()
@@ -47,7 +49,9 @@ class CommandTarget:
         process = self._free.get()
         try:
             start = perf_counter()
-            response = self._exchange(process, json.dumps(sent, ensure_ascii=True).encode() + b"\n", question.id)
+            response = self._exchange(
+                process, json.dumps(sent, ensure_ascii=True).encode() + b"\n", question.id
+            )
             return replace(response, seconds=perf_counter() - start)
         finally:
             self._free.put(process)
@@ -62,7 +66,9 @@ class CommandTarget:
             try:
                 reply: object = json.loads(given.decode("utf-8"))
             except UnicodeDecodeError as error:
-                raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
+                raise FailedExchange(
+                    content_error("the reply is not valid UTF-8", str(error))
+                ) from None
             except (ValueError, RecursionError):
                 detail = f'"{_start(given)}"; print anything else to standard error'
                 raise FailedExchange(content_error("the reply is not JSON", detail)) from None
@@ -90,13 +96,17 @@ def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTa
     except ValueError as error:
         raise SettingsError(f"[target] run = {shown(given)}: {str(error).lower()}") from None
     if not run or not run[0]:
-        raise SettingsError(f'[target] run = {shown(given)}: expected a command, such as ["./bot", "--fast"]')
+        raise SettingsError(
+            f'[target] run = {shown(given)}: expected a command, such as ["./bot", "--fast"]'
+        )
     name = str((folder / run[0]).resolve()) if "/" in run[0] else run[0]
     found = shutil.which(name)
     if found is None:
         hint = "not executable: chmod +x it" if Path(name).is_file() else "no such program"
         raise SettingsError(f'[target] run: "{run[0]}": {hint} ({name})')
-    return CommandTarget([found, *run[1:]], folder, settings.processes, timeout, read_fields(settings))
+    return CommandTarget(
+        [found, *run[1:]], folder, settings.processes, timeout, read_fields(settings)
+    )
 
 
 def kill_all() -> None:
@@ -131,9 +141,13 @@ class Process:
             detail = f"no answer within {seconds:g} s; the program is started again"
             raise FailedExchange(infrastructure_error("timed out", detail)) from None
         if not reply:
-            raise FailedExchange(infrastructure_error("the program ended", self._exit_reason(child)))
+            raise FailedExchange(
+                infrastructure_error("the program ended", self._exit_reason(child))
+            )
         if len(reply) > MAX_SIZE:
-            raise FailedExchange(content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB"))
+            raise FailedExchange(
+                content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
+            )
         return reply
 
     def kill(self) -> None:
@@ -164,9 +178,13 @@ class Process:
         if self._child is None:
             # Its own group: Ctrl-C at our terminal is ours to handle, and killing it takes its children along.
             self._child = subprocess.Popen(
-                self._run, cwd=self._folder, start_new_session=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
+                self._run,
+                cwd=self._folder,
+                start_new_session=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
             _running.add(self._child)
             self._lines, self._last_lines = SimpleQueue(), deque(maxlen=3)
             out, errors = (self._child.stdout, self._lines), (self._child.stderr, self._last_lines)
@@ -190,7 +208,9 @@ def _write(child: subprocess.Popen[bytes], line: bytes) -> None:
     """A program that reads nothing would block a write larger than its pipe for ever: such a write gets a thread."""
 
     def write() -> None:
-        with contextlib.suppress(OSError, ValueError):  # a broken pipe is noticed at the reading end
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # a broken pipe is noticed at the reading end
             assert child.stdin is not None
             child.stdin.write(line)
             child.stdin.flush()

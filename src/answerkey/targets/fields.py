@@ -28,7 +28,9 @@ def turns(question: Question) -> list[dict[str, str]]:
     return [{"user": turn.user, "answer": turn.answer} for turn in question.history]
 
 
-def messages(question: Question, system: str = "", asked: str | None = None) -> list[dict[str, str]]:
+def messages(
+    question: Question, system: str = "", asked: str | None = None
+) -> list[dict[str, str]]:
     """The conversation so far and the question (or `asked` in its place), as chat endpoints take them."""
     listed = [{"role": "system", "content": system}] if system else []
     for turn in question.history:
@@ -73,16 +75,30 @@ def check_places(template: object, key: str) -> None:
         if hint := did_you_mean(name, PLACES):
             raise SettingsError(f'[target] {key}: nothing is known to fill "{{{name}}}" with{hint}')
     if "question" not in names:
-        raise SettingsError(f'[target] {key}: no place for the question in it; put "{{question}}" somewhere')
+        raise SettingsError(
+            f'[target] {key}: no place for the question in it; put "{{question}}" somewhere'
+        )
 
 
 def _text(match: re.Match[str], question: Question) -> str:
     if match[1] == "history":
-        return "\n".join(f"User: {turn.user}\nAssistant: {turn.answer}" for turn in question.history)
+        return "\n".join(
+            f"User: {turn.user}\nAssistant: {turn.answer}" for turn in question.history
+        )
     return {"question": question.text, "id": question.id}.get(match[1], match[0])
 
 
-FIELDS = ("answer", "passages", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost", "error")
+FIELDS = (
+    "answer",
+    "passages",
+    "route",
+    "sources",
+    "retrieved",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost",
+    "error",
+)
 _STEP = re.compile(
     r"\.?\[\s*(?:(?P<index>-?\d+)|(?P<all>\*)|'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\")\s*\]"
     r"|\.?(?P<every>\*)|\.?(?P<name>[^.\[\]*'\"\s]+)"
@@ -105,7 +121,9 @@ class Fields:
             found["answer"] = "\n".join(texts) or None
         if found["answer"] is None and not found.get("error"):
             path = self.paths["answer"].text
-            return content_error("no answer in the reply", f'nothing at "{path}"; the reply is {_outline(reply)}')
+            return content_error(
+                "no answer in the reply", f'nothing at "{path}"; the reply is {_outline(reply)}'
+            )
         return as_response(found)
 
 
@@ -125,7 +143,9 @@ def parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FailedExchange(content_error("the reply is not JSON", f'{error}: "{shown}"')) from None
+        raise FailedExchange(
+            content_error("the reply is not JSON", f'{error}: "{shown}"')
+        ) from None
 
 
 def _outline(reply: object) -> str:
@@ -160,9 +180,17 @@ def json_path(text: str, key: str) -> JsonPath:
                 f'[target] {key} = "{text}": not a path at "{rest[position:]}"; expected such as "$.answer",'
                 ' "$.items[0].text" or "$.sources[*].text"'
             )
-        names = (name for name in (match["single"], match["double"], match["name"]) if name is not None)
+        names = (
+            name for name in (match["single"], match["double"], match["name"]) if name is not None
+        )
         number = match["index"]
-        steps.append(EVERY if match["all"] or match["every"] else next(names) if number is None else int(number))
+        steps.append(
+            EVERY
+            if match["all"] or match["every"]
+            else next(names)
+            if number is None
+            else int(number)
+        )
         position = match.end()
     return JsonPath(text, tuple(steps))
 

@@ -103,22 +103,35 @@ def _adapt(function: Callable[..., object], spec: str) -> Call:
         return lambda question: function(question.text)
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     first = positional[0] if positional else None
-    by_name = next((p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in COLUMNS["question"]), None)
+    by_name = next(
+        (p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in COLUMNS["question"]), None
+    )
     asked, where = None, f'[target] call = "{spec}"'
     if first is None and by_name is not None:  # def answer(*, question)
         parameters.remove(by_name)
         asked = by_name.name
     elif first is None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        raise SettingsError(f"{where}: it takes no argument, expected (question) or (question, history)")
+        raise SettingsError(
+            f"{where}: it takes no argument, expected (question) or (question, history)"
+        )
     needed = [p for p in positional[1:] if p.default is p.empty]
-    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "history"]
+    keywords = [
+        p.name
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "history"
+    ]
     if len(needed) > 1 or keywords:
-        raise SettingsError(f"{where}: it needs more than (question, history): {inspect.signature(function)}")
+        raise SettingsError(
+            f"{where}: it needs more than (question, history): {inspect.signature(function)}"
+        )
 
     def send(text: str, *more: object, **named: object) -> object:
         return function(**{asked: text}, **named) if asked else function(text, *more, **named)
 
-    if any(p.name == "history" and p is not first and p.kind is not p.POSITIONAL_ONLY for p in parameters):
+    if any(
+        p.name == "history" and p is not first and p.kind is not p.POSITIONAL_ONLY
+        for p in parameters
+    ):
         return lambda question: send(question.text, history=turns(question))
     if needed:
         return lambda question: send(question.text, turns(question))

@@ -20,7 +20,14 @@ from answerkey.coerce.values import is_mapping, table_of
 from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import EndpointTable, GradioTable, HttpTable, OpenAiTable
 from answerkey.errors import SettingsError
-from answerkey.net import HttpClient, NoConnection, NoReply, TimedOutReply, TooLargeReply, headers_of
+from answerkey.net import (
+    HttpClient,
+    NoConnection,
+    NoReply,
+    TimedOutReply,
+    TooLargeReply,
+    headers_of,
+)
 from answerkey.secrets import Secrets, with_variables
 from answerkey.targets.fields import (
     Fields,
@@ -39,9 +46,11 @@ from answerkey.types import Question, Response
 Exchange = Callable[[Question], object]
 
 _CHAT_PATHS = {
-    "answer": "$.choices[0].message.content", "prompt_tokens": "$.usage.prompt_tokens",
-    "completion_tokens": "$.usage.completion_tokens", "error": "$.error.message",
-}  # fmt: skip
+    "answer": "$.choices[0].message.content",
+    "prompt_tokens": "$.usage.prompt_tokens",
+    "completion_tokens": "$.usage.completion_tokens",
+    "error": "$.error.message",
+}
 _FIRST_MODEL = json_path("$.data[0].id", "model")
 
 
@@ -80,8 +89,13 @@ def make(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarge
             body = json.loads(body)
     by_address = settings.body is None and (settings.params or "{question}" in settings.url)
     method = settings.method or ("GET" if by_address else "POST")
-    check_places([settings.url, settings.params, *([body] if method != "GET" else [])], "url, params or body")
-    params, body = (each_text(one, lambda text: with_variables(text, wire.secrets)) for one in (settings.params, body))
+    check_places(
+        [settings.url, settings.params, *([body] if method != "GET" else [])], "url, params or body"
+    )
+    params, body = (
+        each_text(one, lambda text: with_variables(text, wire.secrets))
+        for one in (settings.params, body)
+    )
 
     def exchange(question: Question) -> object:
         address, query = fill_address(url, question), table_of(fill(params, question))
@@ -152,7 +166,9 @@ def _gradio(table: Mapping[str, object], timeout: float) -> HttpTarget:
                 if name == "complete":
                     return hide(parse(text))
                 if name == "error":
-                    raise FailedExchange(content_error("the app reported an error", hide(_event_message(text))))
+                    raise FailedExchange(
+                        content_error("the app reported an error", hide(_event_message(text)))
+                    )
         raise FailedExchange(content_error("the app ended without an answer"))
 
     return HttpTarget(exchange, wire, read_fields(settings, {"answer": "$[0]"}))
@@ -195,12 +211,22 @@ _HEADERS = {"Accept": "application/json, */*;q=0.5", "User-Agent": f"answerkey/{
 class Wire:
     """Sends requests to one place. `shown` is its address as the suite wrote it, for messages."""
 
-    def __init__(self, shown: str, headers: Mapping[str, str], secrets: Secrets, timeout: float) -> None:
+    def __init__(
+        self, shown: str, headers: Mapping[str, str], secrets: Secrets, timeout: float
+    ) -> None:
         self._shown, self.secrets, self._timeout = shown.partition("?")[0], secrets, timeout
-        self._client = HttpClient(shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE)
-        self.begin, self.close, self.chunks = self._client.begin, self._client.close, self._client.chunks
+        self._client = HttpClient(
+            shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE
+        )
+        self.begin, self.close, self.chunks = (
+            self._client.begin,
+            self._client.close,
+            self._client.chunks,
+        )
 
-    def json(self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None) -> object:
+    def json(
+        self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None
+    ) -> object:
         """The JSON value of a reply with status 2xx in UTF-8 (or its stated charset), without any key in it."""
         with self.stream(method, url, params, body) as reply:
             content = b"".join(self.chunks(reply))
@@ -208,7 +234,9 @@ class Wire:
         try:
             text = content.decode(charset[1] if charset else "utf-8").removeprefix("\ufeff")
         except (UnicodeDecodeError, LookupError) as error:
-            raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
+            raise FailedExchange(
+                content_error("the reply is not valid UTF-8", str(error))
+            ) from None
         return self.secrets.hide_in(parse(self.secrets.hide(text)))
 
     @contextmanager
@@ -229,9 +257,13 @@ class Wire:
         except NoReply as error:
             match error:
                 case TimedOutReply():
-                    failure = infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
+                    failure = infrastructure_error(
+                        "timed out", f"no answer within {self._timeout:g} s"
+                    )
                 case TooLargeReply():
-                    failure = content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
+                    failure = content_error(
+                        "the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB"
+                    )
                 case NoConnection():
                     failure = infrastructure_error(
                         "connection failed", f"{self._shown}: {error}; is the target running?"
@@ -244,11 +276,15 @@ class Wire:
         name = f"HTTP {reply.status}"
         if where := headers_of(reply).get("location"):
             to = self.secrets.hide(where)
-            return infrastructure_error(name, f"{self._shown} redirects to {to}; put that address in the suite")
+            return infrastructure_error(
+                name, f"{self._shown} redirects to {to}; put that address in the suite"
+            )
         body = self.secrets.hide(b"".join(self.chunks(reply)).decode("utf-8", "replace"))
         phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else ""
         detail = f"{phrase}: {' '.join(body[: 4 * _SNIPPET].split())[:_SNIPPET]}".strip(": ")
-        return (content_error if reply.status in _ABOUT_THE_QUESTION else infrastructure_error)(name, detail)
+        return (content_error if reply.status in _ABOUT_THE_QUESTION else infrastructure_error)(
+            name, detail
+        )
 
 
 def _address(url: str, params: Mapping[str, object] | None) -> str:
@@ -267,7 +303,9 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
         expected = "expected an address that begins with http:// or https://"
         raise SettingsError(f"[target] {key} = {shown(address)}: {expected}")
     if "@" in address.split("/")[2]:
-        raise SettingsError(f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead")
+        raise SettingsError(
+            f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead"
+        )
     secrets = Secrets()
     for name, value in settings.headers.items():
         if _SECRET_HEADER.search(name) and "${" not in value:

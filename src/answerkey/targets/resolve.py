@@ -28,15 +28,26 @@ BOTS = {
 }
 _MODULES = {"python": "function", "http": "http", "command": "command"}
 KINDS = ("recorded", *_MODULES, *BOTS)
-_IMPLIED = {"url": "http", "openai": "http", "chat": "http", "gradio": "http", "call": "python", "make": "python",
-            "run": "command", "answers": "recorded"}  # fmt: skip
+_IMPLIED = {
+    "url": "http",
+    "openai": "http",
+    "chat": "http",
+    "gradio": "http",
+    "call": "python",
+    "make": "python",
+    "run": "command",
+    "answers": "recorded",
+}
 
 _LIVE_SETTINGS = settings_of(LiveTable)
 Settings = Mapping[str, object]
 
 
 def make_target(
-    table: Settings, folder: Path, read_responses: ReadResponses | None = None, timeout: float = 30.0
+    table: Settings,
+    folder: Path,
+    read_responses: ReadResponses | None = None,
+    timeout: float = 30.0,
 ) -> Target:
     """The target of a suite in `folder`. Wrong settings are found here, before the first question.
 
@@ -46,31 +57,50 @@ def make_target(
     if kind == "recorded":
         answers = read_table(RecordedTable, table, "[target]").answers
         return read_recorded(folder / answers, read_responses) if answers else Recorded()
-    live = read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
+    live = read_table(
+        LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]"
+    )
     timeout, spec = live.timeout or timeout, BOTS.get(kind, "")
     if kind == "python" and table.get("make"):
         others = [key for key in table if key not in settings_of(PythonTable)]
         spec = read_table(PythonTable, table, "[target]", others=others).make
     if spec:  # the maker checks its own settings: the table without ours
         own = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
-        return Live(object_target(load_object(spec, folder, "[target] make")(own, folder), timeout, spec), live)
-    make: Callable[[Settings, Path, float], Target] = import_module(f"answerkey.targets.{_MODULES[kind]}").make
+        return Live(
+            object_target(load_object(spec, folder, "[target] make")(own, folder), timeout, spec),
+            live,
+        )
+    make: Callable[[Settings, Path, float], Target] = import_module(
+        f"answerkey.targets.{_MODULES[kind]}"
+    ).make
     return Live(make(table, folder, timeout), live)
 
 
 def check_target(table: Settings, folder: Path) -> None:
     """Check the settings of a target without importing, starting or asking the user's bot."""
     kind = kind_of(table)
-    protocols = {"openai": "http, openai", "chat": "http, openai", "gradio": "http, gradio"} if kind == "http" else {}
+    protocols = (
+        {"openai": "http, openai", "chat": "http, openai", "gradio": "http, gradio"}
+        if kind == "http"
+        else {}
+    )
     declared = TARGET_TABLES[next((protocols[key] for key in protocols if key in table), kind)]
-    own = {key: value for key, value in table.items() if kind not in BOTS or key not in _LIVE_SETTINGS}
+    own = {
+        key: value for key, value in table.items() if kind not in BOTS or key not in _LIVE_SETTINGS
+    }
     if kind != "recorded":
-        read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
+        read_table(
+            LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]"
+        )
     if kind == "python" and table.get("make"):
         own = {key: value for key, value in own.items() if key in settings_of(PythonTable)}
     read_table(declared, own, "[target]", folder)
     for key in ("call", "make"):
-        if kind == "python" and table.get(key) and not re.fullmatch(r"[\w.]+:[\w.]+", str(table[key])):
+        if (
+            kind == "python"
+            and table.get(key)
+            and not re.fullmatch(r"[\w.]+:[\w.]+", str(table[key]))
+        ):
             raise SettingsError(f'[target] {key} = {shown(table[key])}: expected "module:function"')
 
 
@@ -81,7 +111,9 @@ def kind_of(table: Settings) -> str:
     if not kind and table:
         raise SettingsError(f"[target] needs a kind: {', '.join(KINDS)}")
     if kind and kind not in KINDS:
-        raise SettingsError(f'[target] kind = "{kind}": expected one of {", ".join(KINDS)}{did_you_mean(kind, KINDS)}')
+        raise SettingsError(
+            f'[target] kind = "{kind}": expected one of {", ".join(KINDS)}{did_you_mean(kind, KINDS)}'
+        )
     return kind or "recorded"
 
 
@@ -96,7 +128,9 @@ class Recorded:
 
     def lookup(self, case: Case) -> Response:
         """The case's recorded response; an error where it has none."""
-        return self._given(case.id, case.recorded if self.answers is None else self.answers.get(case.id))
+        return self._given(
+            case.id, case.recorded if self.answers is None else self.answers.get(case.id)
+        )
 
     def ask(self, question: Question) -> Response:
         return self._given(question.id, (self.answers or {}).get(question.id))
@@ -106,7 +140,12 @@ class Recorded:
 
     def _given(self, case_id: str, response: Response | None) -> Response:
         given = response or Response()
-        if given.answer is None and given.retrieved is None and not given.error and not given.passages:
+        if (
+            given.answer is None
+            and given.retrieved is None
+            and not given.error
+            and not given.passages
+        ):
             return content_error("no answer recorded", f'case "{case_id}"')
         return flagged(given, case_id)
 
@@ -114,7 +153,9 @@ class Recorded:
 def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:
     """The answers of a second file; the same id twice is an error."""
     if read is None:
-        raise SettingsError(f"[target] answers = {str(path)!r}: this caller cannot read a file of answers")
+        raise SettingsError(
+            f"[target] answers = {str(path)!r}: this caller cannot read a file of answers"
+        )
     if not path.is_file():
         raise SettingsError(f"[target] answers: no file {path}")
     answers: dict[str, Response] = {}
@@ -132,7 +173,9 @@ class Live:
 
     def __init__(self, target: Target, settings: LiveTable) -> None:
         self._target, self._settings = target, settings
-        self._turn = threading.Semaphore(settings.concurrency) if settings.concurrency else nullcontext()
+        self._turn = (
+            threading.Semaphore(settings.concurrency) if settings.concurrency else nullcontext()
+        )
         self._warming = threading.Lock()
         self._cold = settings.warmup
 
@@ -150,7 +193,9 @@ class Live:
                 response = self._target.ask(question)
                 tries += 1
         response = flagged(response, question.id)
-        return response if tries == 1 else replace(response, extra={**response.extra, "tries": tries})
+        return (
+            response if tries == 1 else replace(response, extra={**response.extra, "tries": tries})
+        )
 
     def close(self) -> None:
         self._target.close()

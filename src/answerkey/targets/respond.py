@@ -40,7 +40,10 @@ def _failure(kind: ErrorKind, name: str, detail: str = "") -> Response:
     return Response(error=error, error_kind=kind, error_name=name)
 
 
-infrastructure_error, content_error = partial(_failure, "infrastructure"), partial(_failure, "content")
+infrastructure_error, content_error = (
+    partial(_failure, "infrastructure"),
+    partial(_failure, "content"),
+)
 
 
 class FailedExchange(Exception):
@@ -77,10 +80,18 @@ def _read(value: object) -> Response:
     if is_mapping(value):
         return _reported(response_of_reply(_with_chat_answer(value, value)))
     # An object of a framework: LangChain's messages have `content`, LlamaIndex's responses `response` and `source_nodes`.
-    named = {name: getattr(value, name, None) for name in _ATTRIBUTES} if hasattr(value, "__dict__") else {}
-    given = {name: found for name, found in named.items() if found is not None and not callable(found)}
+    named = (
+        {name: getattr(value, name, None) for name in _ATTRIBUTES}
+        if hasattr(value, "__dict__")
+        else {}
+    )
+    given = {
+        name: found for name, found in named.items() if found is not None and not callable(found)
+    }
     usage = given.get("usage")
-    given = _with_chat_answer(given | ({"usage": vars(usage)} if hasattr(usage, "__dict__") else {}), value)
+    given = _with_chat_answer(
+        given | ({"usage": vars(usage)} if hasattr(usage, "__dict__") else {}), value
+    )
     if not given:
         kind = type(value).__name__
         raise InputError(f"the target returned {kind}, expected text, a dict or a Response")
@@ -96,10 +107,17 @@ def _with_chat_answer(given: Mapping[str, object], reply: object) -> Mapping[str
     message = _field(choices[0], "message") if is_list(choices) and choices else reply
     message = messages[-1] if is_list(messages) and messages else message
     content = _field(message, "content")
-    text = message_text(content) if is_list(content) or message is not reply else _field(reply, "output_text")
+    text = (
+        message_text(content)
+        if is_list(content) or message is not reply
+        else _field(reply, "output_text")
+    )
     if not isinstance(text, str) or not text:
         return given
-    return {**{name: found for name, found in given.items() if name not in COLUMNS["answer"]}, "answer": text}
+    return {
+        **{name: found for name, found in given.items() if name not in COLUMNS["answer"]},
+        "answer": text,
+    }
 
 
 def _field(value: object, name: str) -> object:
@@ -126,24 +144,37 @@ def _reported(response: Response) -> Response:
     if not response.error:
         return response
     name = "the target reported an error"
-    return replace(response, error=f"{name}: {response.error[:500]}", error_kind="content", error_name=name)
+    return replace(
+        response, error=f"{name}: {response.error[:500]}", error_kind="content", error_name=name
+    )
 
 
 def _cleaned(given: Response) -> Response:
     """A `Response` that the bot itself made, with only what strict JSON in UTF-8 can hold."""
     same = ("answer", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost")
-    named = {name: getattr(given, name) for name in same} | {"contexts": given.passages, "response_time": given.seconds}
+    named = {name: getattr(given, name) for name in same} | {
+        "contexts": given.passages,
+        "response_time": given.seconds,
+    }
     clean = response_of_reply({name: value for name, value in named.items() if value is not None})
-    error = None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
+    error = (
+        None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
+    )
     extra, kind, name = plain_json(given.extra), given.error_kind, given.error_name
     return replace(clean, error=error, extra=extra, error_kind=kind, error_name=name)
 
 
 def _checked(response: Response) -> Response:
     if response.error is not None:
-        response = replace(response, answer=valid_text(response.answer) if response.answer else None)
+        response = replace(
+            response, answer=valid_text(response.answer) if response.answer else None
+        )
         named = response.error_kind in KINDS and response.error_name
-        return response if named else replace(response, error_kind="content", error_name=response.error or "")
+        return (
+            response
+            if named
+            else replace(response, error_kind="content", error_name=response.error or "")
+        )
     answer = response.answer
     if answer is None and response.retrieved is None and not response.passages:
         keys = f"; it has {', '.join(response.extra)}" if response.extra else ""
@@ -152,5 +183,7 @@ def _checked(response: Response) -> Response:
         raise InputError("the target returned an empty answer")
     size = len(answer or "") + sum(len(passage.text) for passage in response.passages)
     if size > MAX_SIZE:
-        raise InputError(f"the target returned more than {MAX_SIZE // 1_000_000} MB, more than an answer may be")
+        raise InputError(
+            f"the target returned more than {MAX_SIZE // 1_000_000} MB, more than an answer may be"
+        )
     return response

@@ -38,7 +38,16 @@ from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page, trend_
 from answerkey.viewer.render import problem, respond
 from answerkey.viewer.run_page import export_cases, run_file, run_page
 
-_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, OSError, RuntimeError, TemplateError)
+_DAMAGE = (
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    OSError,
+    RuntimeError,
+    TemplateError,
+)
 
 
 def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
@@ -59,7 +68,12 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
             Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
             Route("/sweep/{sweep:path}", sweep_page),
             Route("/favicon.ico", RedirectResponse("/static/icon.svg")),
-            Mount("/static", StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")])),
+            Mount(
+                "/static",
+                StaticFiles(
+                    packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")]
+                ),
+            ),
         ],
         middleware=[Middleware(Guard, rules=rules)],
         exception_handlers=dict.fromkeys((AnswerkeyError, HTTPException, *_DAMAGE), _failed),
@@ -77,21 +91,29 @@ def _failed(request: Request, error: Exception) -> Response:
         found = "There is no such page." if error.status_code == 404 else str(error)
         return problem(request, found, error.status_code)
     detail = short_label(f"{type(error).__name__}: {error}", 200)
-    return problem(request, f"This page cannot be shown; the files of the run may be damaged ({detail}).", 422)
+    return problem(
+        request, f"This page cannot be shown; the files of the run may be damaged ({detail}).", 422
+    )
 
 
 PORT = 8765
 
 
-def serve(root: Path, rules: Rules, port: int | None, ready: Callable[[str], None], labeller: str = "") -> None:
+def serve(
+    root: Path, rules: Rules, port: int | None, ready: Callable[[str], None], labeller: str = ""
+) -> None:
     """`ready` is called with the address once the socket listens. Without a port: 8765, otherwise any free one."""
     import uvicorn
 
     app = make_app(root, rules, labeller)
     listening = _listen(rules.host, port)
-    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
+    )
     # A page that is open when the server is stopped is no error.
-    logging.getLogger("uvicorn.error").addFilter(lambda record: "graceful shutdown" not in record.getMessage())
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: "graceful shutdown" not in record.getMessage()
+    )
     threading.Thread(target=_prepare, args=(app.state.library,), daemon=True).start()
     ready(address(rules, listening.getsockname()[1]))
     try:
@@ -130,7 +152,9 @@ def _listen(host: str, port: int | None) -> socket.socket:
             listening.close()
             problem = error.strerror or str(error)
     hint = "" if is_loopback(host) else " and --host must be an address of this machine"
-    raise SettingsError(f"cannot listen on {host}, port {port}: {problem}; choose another --port{hint}")
+    raise SettingsError(
+        f"cannot listen on {host}, port {port}: {problem}; choose another --port{hint}"
+    )
 
 
 _LATEST = 12
@@ -156,7 +180,9 @@ class LiveRun:
             self._verdicts[n] = (verdict.status, verdict.passed, verdict.score)
             # A line of the page is put there by script, so its text is made inert here.
             shown, why = short_label(verdict.status), short_label(verdict.justification, 160)
-            self._latest.appendleft({"id": short_label(case), "status": shown, "score": verdict.score, "why": why})
+            self._latest.appendleft(
+                {"id": short_label(case), "status": shown, "score": verdict.score, "why": why}
+            )
         manifest = read_manifest(self.folder)
         done, of = len(self._verdicts), (manifest.count or 0) * manifest.settings.run.repeats
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
@@ -174,7 +200,11 @@ class LiveRun:
             "done": done,
             "of": of,
             "passed": sum(passed for _, passed, _ in self._verdicts.values()),
-            "statuses": dict(Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()),
+            "statuses": dict(
+                Counter(
+                    short_label(status) for status, _, _ in self._verdicts.values()
+                ).most_common()
+            ),
             "mean_score": sum(scores) / len(scores) if scores else None,
             "scored": len(scores),
             "rate": rate,
@@ -189,13 +219,17 @@ _HEARTBEAT = 20  # looks without news after which a comment keeps the line open
 
 def live_page(request: Request) -> Response:
     library, folder = requested_run(request)
-    return respond(request, "live.html", {"run": library.key(folder), "live": LiveRun(folder).look()})
+    return respond(
+        request, "live.html", {"run": library.key(folder), "live": LiveRun(folder).look()}
+    )
 
 
 async def live_events(request: Request) -> Response:
     _, folder = requested_run(request)
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(request, folder), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(
+        _events(request, folder), media_type="text/event-stream", headers=headers
+    )
 
 
 async def _events(request: Request, folder: Path) -> AsyncIterator[str]:

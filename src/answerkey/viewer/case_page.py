@@ -40,7 +40,9 @@ def case_page(request: Request) -> Response:
     data: dict[str, object] = {
         "run": request.app.state.library.key(folder),
         "n": n,
-        "case": explain(read_outcome(folder, rows, n), profile_of(folder), None if whole else LONGEST),
+        "case": explain(
+            read_outcome(folder, rows, n), profile_of(folder), None if whole else LONGEST
+        ),
         "label": read_labels(folder).of(rows.id[n], person(request)),
         "place": place,  # among the cases of the present filter
         "found": len(chosen),
@@ -91,7 +93,9 @@ async def read_form(request: Request) -> dict[str, Any]:
         body += chunk
         if len(body) > MOST_BYTES:
             raise InputError(f"the form is larger than {MOST_BYTES:,} bytes")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8))
+    return dict(
+        parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
+    )
 
 
 _LEAST_PER_SIDE = 2  # of right and of wrong labels, before a metric can be compared with them
@@ -102,7 +106,9 @@ def label_page(request: Request) -> Response:
     library, folder = requested_run(request)
     if (name := request.query_params.get("as")) is not None:  # remembered in this browser
         answer = RedirectResponse(request.url.path, 303)
-        answer.set_cookie(NAME_COOKIE, quote(name.strip()[:LONGEST_NAME]), httponly=True, samesite="strict")
+        answer.set_cookie(
+            NAME_COOKIE, quote(name.strip()[:LONGEST_NAME]), httponly=True, samesite="strict"
+        )
         return answer
     rows, labels, by = read_rows(folder), read_labels(folder), person(request)
     places = {case: n for n, case in enumerate(rows.id)}
@@ -124,11 +130,14 @@ def label_page(request: Request) -> Response:
         "given": labels.given(rows.id[n]) if deciding and n is not None else {},
         "done": sum(by in labels.given(case) for case in rows.id),
         "total": len(rows),
-        "disagreements": [{"n": places[case], "id": case} for case in labels.disagreements() if case in places],
+        "disagreements": [
+            {"n": places[case], "id": case} for case in labels.disagreements() if case in places
+        ],
         "people": labels.people(),
         "alpha": between.alpha,
         "pairs": [
-            {"a": a or "unnamed", "b": b or "unnamed", "n": n, "kappa": kappa} for a, b, n, kappa in between.pairs
+            {"a": a or "unnamed", "b": b or "unnamed", "n": n, "kappa": kappa}
+            for a, b, n, kappa in between.pairs
         ],
         "metrics": _agreement(rows, labels.resolved()),
         "decision": DECISION,
@@ -140,7 +149,9 @@ def _next(rows: Rows, labels: RunLabels, by: str) -> int | None:
     """Cases that somebody else labelled come within the same order, so that two people overlap early."""
     mine = {case for case in rows.id if by in labels.by_case.get(case, {})}
     known = {n: labels.of(case, by).label for n, case in enumerate(rows.id) if case in mine}
-    order = label_order(rows.quality, rows.passed, {n: value for n, value in known.items() if value is not None})
+    order = label_order(
+        rows.quality, rows.passed, {n: value for n, value in known.items() if value is not None}
+    )
     return next((n for n in order if rows.id[n] not in mine), None)
 
 
@@ -150,13 +161,19 @@ def _agreement(rows: Rows, labels: Mapping[str, float]) -> list[dict[str, object
 
     found: list[tuple[float, str, int]] = []
     for name, column in {"score": rows.score, **rows.metrics}.items():
-        pairs = [(value, labels[case] >= 0.5) for case, value in zip(rows.id, column, strict=True)
-                 if case in labels and isinstance(value, int | float)]  # fmt: skip
+        pairs = [
+            (value, labels[case] >= 0.5)
+            for case, value in zip(rows.id, column, strict=True)
+            if case in labels and isinstance(value, int | float)
+        ]
         right = sum(positive for _, positive in pairs)
         if min(right, len(pairs) - right) >= _LEAST_PER_SIDE:
             values, positives = zip(*pairs, strict=True)
             found.append((auroc(np.array(values), np.array(positives)) or 0.0, name, len(pairs)))
-    return [{"metric": name, "auroc": area, "n": n} for area, name, n in sorted(found, key=lambda each: -each[0])]
+    return [
+        {"metric": name, "auroc": area, "n": n}
+        for area, name, n in sorted(found, key=lambda each: -each[0])
+    ]
 
 
 def default_run(library: RunLibrary) -> Path | None:

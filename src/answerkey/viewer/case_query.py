@@ -52,12 +52,18 @@ class CaseQuery:
         """The query as part of an address, with some fields changed; defaults are left out."""
         new = replace(self, **changes)
         plain = CaseQuery()
-        given = {name: value for name, value in asdict(new).items() if value != getattr(plain, name)}
+        given = {
+            name: value for name, value in asdict(new).items() if value != getattr(plain, name)
+        }
         return f"?{urlencode(given, errors='replace')}" if given else "?"
 
 
 def read_query(params: Mapping[str, str]) -> CaseQuery:
-    given = {name: params[name][:500] for name in CaseQuery.__dataclass_fields__ if name in params and name != "page"}
+    given = {
+        name: params[name][:500]
+        for name in CaseQuery.__dataclass_fields__
+        if name in params and name != "page"
+    }
     under = given.get("under", "")
     if under:
         try:
@@ -85,11 +91,17 @@ def select(folder: Path, query: CaseQuery) -> list[int]:
 @lru_cache(maxsize=64)
 def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
     tests = _tests(folder, read_rows(folder), query)
-    return [n for n in _ordered(folder, changed, query.sort, bool(query.down)) if all(test(n) for test in tests)]
+    return [
+        n
+        for n in _ordered(folder, changed, query.sort, bool(query.down))
+        if all(test(n) for test in tests)
+    ]
 
 
 def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], bool]]:
-    tests: list[Callable[[int], bool]] = [find_text(folder, query.q).__contains__] if query.q else []
+    tests: list[Callable[[int], bool]] = (
+        [find_text(folder, query.q).__contains__] if query.q else []
+    )
     for name in ("status", "route", "type", "reason"):
         value, column = getattr(query, name), getattr(rows, name)
         if value:  # the page shows names made inert, and sends them back like that
@@ -140,7 +152,10 @@ def facets(folder: Path) -> Facets:
 def _facets(folder: Path, changed: str) -> Facets:
     rows = read_rows(folder)
     columns = {"status": rows.status, "route": rows.route, "type": rows.type, "reason": rows.reason}
-    counted = {name: Counter(printable(value or "-") for value in column) for name, column in columns.items()}
+    counted = {
+        name: Counter(printable(value or "-") for value in column)
+        for name, column in columns.items()
+    }
     del counted["reason"]["-"]  # cases that did not fail
     return {name: counts.most_common(200) for name, counts in counted.items()}
 
@@ -188,7 +203,9 @@ def find_text(folder: Path, text: str) -> set[int]:
         return set(written.find(text))
     needle = text.lower()
     quick = json_line(needle)[1:-1] if text.isascii() else b""  # as it stands in a line of JSON
-    return {row for row, texts in _texts(folder, quick) if any(needle in each.lower() for each in texts)}
+    return {
+        row for row, texts in _texts(folder, quick) if any(needle in each.lower() for each in texts)
+    }
 
 
 def write_search_text(folder: Path) -> None:

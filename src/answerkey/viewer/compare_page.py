@@ -25,9 +25,21 @@ PAGE = 20
 PREFERRED = ("A preferred", "B preferred", "order decides")
 SHOWS = ("newly failing", "newly passing", "lower", "higher", *PREFERRED, "changed", "all")
 _NOTHING: dict[str, object] = {  # the page before two runs are chosen
-    "comparison": None, "what_changed": [], "metrics": [], "table": [], "header": COLUMNS, "notes": [], "charts": {},
-    "show": "", "shows": {}, "preference": None, "found": 0, "page": 1, "pages": 1, "cases": [],
-}  # fmt: skip
+    "comparison": None,
+    "what_changed": [],
+    "metrics": [],
+    "table": [],
+    "header": COLUMNS,
+    "notes": [],
+    "charts": {},
+    "show": "",
+    "shows": {},
+    "preference": None,
+    "found": 0,
+    "page": 1,
+    "pages": 1,
+    "cases": [],
+}
 Pair = tuple[int, int]  # the places of a case in A and in B
 
 
@@ -36,13 +48,21 @@ def compare_page(request: Request) -> Response:
     entries = library.readable()
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     if not (a and b):
-        newest = next((entry for entry in entries if entry.run == b or (not b and entry.previous)), None)
+        newest = next(
+            (entry for entry in entries if entry.run == b or (not b and entry.previous)), None
+        )
         before, after = (newest.previous or "", newest.run) if newest else ("", "")
-        return respond(request, "compare.html", {**_NOTHING, "runs": entries, "a": a or before, "b": b or after})
+        return respond(
+            request,
+            "compare.html",
+            {**_NOTHING, "runs": entries, "a": a or before, "b": b or after},
+        )
     side_a, side_b = library.run(a), library.run(b)
     show, page = request.query_params.get("show", ""), read_page(request.query_params)
     if show and show not in SHOWS:
-        raise InputError(f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
+        raise InputError(
+            f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}'
+        )
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
     preference = read_preference(side_a, side_b)
     preferred = {case.id: case for case in preference.results} if preference else {}
@@ -62,13 +82,19 @@ def compare_page(request: Request) -> Response:
         "what_changed": comparison.changed.sentences(),
         **comparison_values(comparison),
         "show": show,
-        "shows": {name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
-        "preference": preference and {name: getattr(preference, name) for name in ("sentence", "judge", "warnings")},
+        "shows": {
+            name: len(found)
+            for name, found in places.items()
+            if preference or name not in PREFERRED
+        },
+        "preference": preference
+        and {name: getattr(preference, name) for name in ("sentence", "judge", "warnings")},
         "found": len(chosen),
         "page": page,
         "pages": pages,
         "cases": [
-            _pair(left, right, *at, preferred) for left, right, at in zip(outcomes_a, outcomes_b, shown, strict=True)
+            _pair(left, right, *at, preferred)
+            for left, right, at in zip(outcomes_a, outcomes_b, shown, strict=True)
         ],
     }
     return respond(request, "compare.html", data)
@@ -85,7 +111,9 @@ def _answer_hashes(folder: Path, state: str) -> dict[str, int]:
     return {each.case.id: hash((each.response.answer, each.response.route)) for each in outcomes}
 
 
-def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, PreferredCase]) -> dict[str, list[Pair]]:
+def _places(
+    comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, PreferredCase]
+) -> dict[str, list[Pair]]:
     """For each choice the pairs to show."""
     place_b = {case: n for n, case in enumerate(read_rows(b).id)}
     both = {case: (n, place_b[case]) for n, case in enumerate(read_rows(a).id) if case in place_b}
@@ -95,8 +123,12 @@ def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Pr
         "newly passing": [flip.id for flip in comparison.newly_passing],
         "lower": [move.id for move in comparison.degraded],
         "higher": [move.id for move in comparison.improved],
-        "A preferred": [case for case in both if case in preferred and preferred[case].winner == "A"],
-        "B preferred": [case for case in both if case in preferred and preferred[case].winner == "B"],
+        "A preferred": [
+            case for case in both if case in preferred and preferred[case].winner == "A"
+        ],
+        "B preferred": [
+            case for case in both if case in preferred and preferred[case].winner == "B"
+        ],
         "order decides": [case for case in both if case in preferred and preferred[case].flipped],
         "changed": [case for case in both if answers_a.get(case) != answers_b.get(case)],
         "all": list(both),
@@ -104,9 +136,15 @@ def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Pr
     return {show: [both[case] for case in chosen[show] if case in both] for show in SHOWS}
 
 
-def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, PreferredCase]) -> dict[str, object]:
+def _pair(
+    a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, PreferredCase]
+) -> dict[str, object]:
     left, right = word_diff(a.response.answer or "", b.response.answer or "")
-    both = {name: (score.value, b.scores[name].value) for name, score in a.scores.items() if name in b.scores}
+    both = {
+        name: (score.value, b.scores[name].value)
+        for name, score in a.scores.items()
+        if name in b.scores
+    }
     return {
         "id": a.case.id,
         "question": a.case.question[:LONGEST],
@@ -121,6 +159,12 @@ def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, 
 def _side(outcome: Outcome, at: int, pieces: list[DiffPart]) -> dict[str, object]:
     response, verdict = outcome.response, outcome.verdict
     return {
-        "n": at, "status": verdict.status, "score": verdict.score, "route": response.route, "seconds": response.seconds,
-        "error": response.error, "answer": pieces, "length": len(response.answer or ""),
-    }  # fmt: skip
+        "n": at,
+        "status": verdict.status,
+        "score": verdict.score,
+        "route": response.route,
+        "seconds": response.seconds,
+        "error": response.error,
+        "answer": pieces,
+        "length": len(response.answer or ""),
+    }

@@ -60,7 +60,9 @@ class Rules:
                 "(create one: python3 -c 'import secrets; print(secrets.token_urlsafe())')"
             )
         if self.token and len(self.token) < LEAST_TOKEN:
-            raise SettingsError(f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required")
+            raise SettingsError(
+                f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required"
+            )
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this server. An address cannot be rebound by DNS; a foreign name could."""
@@ -70,7 +72,9 @@ class Rules:
             return False
         if is_loopback(name) or name == self.host.lower():
             return True
-        return not is_loopback(self.host) and (_address(name) is not None or name == socket.gethostname().lower())
+        return not is_loopback(self.host) and (
+            _address(name) is not None or name == socket.gethostname().lower()
+        )
 
 
 class Guard:
@@ -107,12 +111,19 @@ class Guard:
         """None for a reader with the cookie; a token in the address is exchanged for the cookie and removed from the address."""
         if _same(request.cookies.get(COOKIE, ""), self.rules.token):
             return None
-        if _same(request.query_params.get("token", ""), self.rules.token) and request.method == "GET":
+        if (
+            _same(request.query_params.get("token", ""), self.rules.token)
+            and request.method == "GET"
+        ):
             rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
-            answer = RedirectResponse(f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303)
+            answer = RedirectResponse(
+                f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303
+            )
             answer.set_cookie(COOKIE, self.rules.token, httponly=True, samesite="strict")
             return answer
-        return PlainTextResponse("A token is required: open the address that `answerkey view` printed.", 401)
+        return PlainTextResponse(
+            "A token is required: open the address that `answerkey view` printed.", 401
+        )
 
 
 def _same(given: str, token: str) -> bool:

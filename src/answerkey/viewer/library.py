@@ -29,9 +29,13 @@ class RunLibrary:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise InputError(f"{root}: no such folder; give one that contains runs, such as results")
+            raise InputError(
+                f"{root}: no such folder; give one that contains runs, such as results"
+            )
         self.root = root.resolve()
-        if is_run(self.root) or (self.root / SWEEP).is_file():  # the folder of one run: show its neighbours too
+        if (
+            is_run(self.root) or (self.root / SWEEP).is_file()
+        ):  # the folder of one run: show its neighbours too
             self.root = self.root.parent
 
     def runs(self) -> list[Path]:
@@ -67,9 +71,18 @@ class RunLibrary:
         for folder in self.runs():
             try:
                 found.append(self._entry(folder))
-            except (AnswerkeyError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
+            except (
+                AnswerkeyError,
+                LookupError,
+                TypeError,
+                ValueError,
+                AttributeError,
+                OSError,
+            ) as error:
                 known = isinstance(error, AnswerkeyError)
-                problem = str(error) if known else f"cannot be read: {type(error).__name__}: {error}"
+                problem = (
+                    str(error) if known else f"cannot be read: {type(error).__name__}: {error}"
+                )
                 found.append(RunEntry(self.key(folder), problem=problem))
         found.sort(key=lambda run: run.created, reverse=True)
         _add_history(found)
@@ -82,20 +95,40 @@ class RunLibrary:
         manifest, summary = read_manifest(folder), read_summary(folder)
         target, profile = manifest.settings.target or {}, (manifest.profile or {}).get("name")
         # What the suite calls its target: a name, a function, an address or a command, else its kind.
-        bot = next((target[key] for key in ("name", "call", "url", "command", "model", "kind") if target.get(key)), "")
+        bot = next(
+            (
+                target[key]
+                for key in ("name", "call", "url", "command", "model", "kind")
+                if target.get(key)
+            ),
+            "",
+        )
         bot = " ".join(map(str, bot)) if is_list(bot) else str(bot)
         entry = RunEntry(
-            self.key(folder), manifest.name, manifest.created, state_of(folder, manifest), manifest.partial, bot, profile,
-            manifest.fingerprint, manifest.count,
-        )  # fmt: skip
+            self.key(folder),
+            manifest.name,
+            manifest.created,
+            state_of(folder, manifest),
+            manifest.partial,
+            bot,
+            profile,
+            manifest.fingerprint,
+            manifest.count,
+        )
         if summary is None:
             return entry
         figures, gates = summary.figures, [gate.passed for gate in summary.gates]
         return replace(
-            entry, cases=figures.totals.cases, pass_rate=figures.pass_rate, pass_rate_ci95=figures.pass_rate_ci95,
-            score=figures.score.mean, scale=summary.run.profile.scale, errors=figures.totals.errors, gates=gates,
+            entry,
+            cases=figures.totals.cases,
+            pass_rate=figures.pass_rate,
+            pass_rate_ci95=figures.pass_rate_ci95,
+            score=figures.score.mean,
+            scale=summary.run.profile.scale,
+            errors=figures.totals.errors,
+            gates=gates,
             means=dict(summary.mean),
-        )  # fmt: skip
+        )
 
 
 @dataclass(slots=True)
@@ -156,9 +189,14 @@ def state_of(folder: Path, manifest: Manifest) -> str:
         OSError
     ):  # whether a process holds the lock, from the system's list: trying to lock could get in its way
         inode = f":{(folder / LOCK).stat().st_ino} "
-        if any(inode in line and "FLOCK" in line for line in Path("/proc/locks").read_text().splitlines()):
+        if any(
+            inode in line and "FLOCK" in line
+            for line in Path("/proc/locks").read_text().splitlines()
+        ):
             return "in progress"
-    times = [(folder / name).stat().st_mtime for name in (RESPONSES, SCORES) if (folder / name).is_file()]
+    times = [
+        (folder / name).stat().st_mtime for name in (RESPONSES, SCORES) if (folder / name).is_file()
+    ]
     return "in progress" if time.time() - max(times, default=0.0) < _QUIET else "interrupted"
 
 
@@ -184,7 +222,9 @@ def summary_of_run(folder: Path, manifest: Manifest) -> Summary:
 
 @lru_cache(maxsize=16)
 def _counted(folder: Path, state: str) -> Summary:
-    return summarise(read_outcomes(folder), profile_of(folder), RunInfo.of_manifest(read_manifest(folder)))
+    return summarise(
+        read_outcomes(folder), profile_of(folder), RunInfo.of_manifest(read_manifest(folder))
+    )
 
 
 def requested_run(request: Request) -> tuple[RunLibrary, Path]:

@@ -39,9 +39,15 @@ def runs_page(request: Request) -> Response:
     for folder in library.sweeps():
         sentence = ""
         with suppress(OSError, ValueError, AttributeError):
-            sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
+            sentence = str(
+                read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", "")
+            )
         sweeps.append({"sweep": library.key(folder), "sentence": sentence})
-    return respond(request, "runs.html", {"folder": str(library.root), "runs": library.entries(), "sweeps": sweeps})
+    return respond(
+        request,
+        "runs.html",
+        {"folder": str(library.root), "runs": library.entries(), "sweeps": sweeps},
+    )
 
 
 def trend_page(request: Request) -> Response:
@@ -55,10 +61,18 @@ def trend_page(request: Request) -> Response:
     runs = [entry for entry in entries if entry.name == suite][:MOST_RUNS]
     compared = runs[:MOST_COMPARED]
     folders = [library.run(entry.run) for entry in compared]
-    for entry, marks in zip(compared, _marks(tuple(folders), tuple(map(journal_state, folders))), strict=True):
+    for entry, marks in zip(
+        compared, _marks(tuple(folders), tuple(map(journal_state, folders))), strict=True
+    ):
         entry.marks = marks
     metrics = list(dict.fromkeys(metric for entry in runs for metric in entry.means))
-    data = {"suite": suite, "suites": names, "runs": runs, "metrics": metrics, "charts": trend_chart(runs[::-1])}
+    data = {
+        "suite": suite,
+        "suites": names,
+        "runs": runs,
+        "metrics": metrics,
+        "charts": trend_chart(runs[::-1]),
+    }
     return respond(request, "trend.html", data, compared=len(compared))
 
 
@@ -71,13 +85,21 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
     values: list[dict[str, dict[str, float]]] = []
     for folder in folders:
         rows = Rows()
-        with suppress(AnswerkeyError, LookupError, ValueError, TypeError, OSError):  # a damaged run has no marks
+        with suppress(
+            AnswerkeyError, LookupError, ValueError, TypeError, OSError
+        ):  # a damaged run has no marks
             rows = read_rows(folder)
         columns = {"score": rows.score, **rows.metrics}
-        values.append({
-            metric: {case: value for case, value in zip(rows.id, column, strict=True) if isinstance(value, int | float)}
-            for metric, column in columns.items()
-        })  # fmt: skip
+        values.append(
+            {
+                metric: {
+                    case: value
+                    for case, value in zip(rows.id, column, strict=True)
+                    if isinstance(value, int | float)
+                }
+                for metric, column in columns.items()
+            }
+        )
     marks: list[dict[str, str]] = [{} for _ in folders]
     for metric in dict.fromkeys(metric for columns in values for metric in columns):
         measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
@@ -123,7 +145,11 @@ def sweep_page(request: Request) -> Response:
     for key, value in chosen.items():
         if value and value not in choices[key]:
             raise InputError(f'{key}: no "{value[:40]}"{did_you_mean(value, choices[key])}')
-    rows = [row for row in every if chosen["type"] in ("", row["type"]) and chosen["k"] in ("", str(row["k"]))]
+    rows = [
+        row
+        for row in every
+        if chosen["type"] in ("", row["type"]) and chosen["k"] in ("", str(row["k"]))
+    ]
     metric = chosen["metric"]
     if metric:
         rows.sort(key=lambda row: -(row["metrics"].get(metric) or 0.0))
@@ -151,7 +177,10 @@ def _rows(summary: TomlTable) -> list[TomlTable]:
         alpha = given.get("alpha")
         kind = "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
         metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
-        row = {name: given.get(name) for name in ("setting", "alpha", "k", "value", "chunking", "embedding")}
+        row = {
+            name: given.get(name)
+            for name in ("setting", "alpha", "k", "value", "chunking", "embedding")
+        }
         rows.append({**row, "type": kind, "metrics": metrics, "time": times.get(row["setting"])})
     return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
 
@@ -159,14 +188,21 @@ def _rows(summary: TomlTable) -> list[TomlTable]:
 def setting_chart(rows: Sequence[TomlTable], metric: str) -> dict[str, Spec]:
     """The best settings by a metric, as bars; empty where no setting has the metric."""
     values = [
-        {"setting": short_label(f"{row['setting']}, K = {row['k']}"), "value": row["metrics"][metric]}
+        {
+            "setting": short_label(f"{row['setting']}, K = {row['k']}"),
+            "value": row["metrics"][metric],
+        }
         for row in rows
         if row["metrics"].get(metric) is not None
     ]
     y = name("setting", axis={"labelLimit": 260})
     bars = layer("bar", {"x": number("value", metric), "y": y}, color=BLUE, tooltip=True)
     shown = {"data": {"values": values[:MOST_BARS]}, "height": {"step": 22}, **bars}
-    more = f"the first {MOST_BARS} of {len(values)} settings" if len(values) > MOST_BARS else f"{len(values)} settings"
+    more = (
+        f"the first {MOST_BARS} of {len(values)} settings"
+        if len(values) > MOST_BARS
+        else f"{len(values)} settings"
+    )
     return {"chosen": titled(f"{metric} of the chosen settings", shown, more)} if values else {}
 
 
@@ -177,7 +213,11 @@ def sweep_file(request: Request) -> Response:
 
 def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
     """One point per run, oldest first, with its 95 % interval; empty for fewer than two runs with a pass rate."""
-    rated = [(run, run.pass_rate_ci95) for run in runs if run.pass_rate is not None and run.pass_rate_ci95]
+    rated = [
+        (run, run.pass_rate_ci95)
+        for run in runs
+        if run.pass_rate is not None and run.pass_rate_ci95
+    ]
     if len(rated) < 2:
         return {}
     values: list[Spec] = []
@@ -186,8 +226,16 @@ def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
         when = run.created[:16].replace("T", " ") if alone else short_label(run.run, 30)
         about = {"order": n, "run": short_label(run.run), "when": when}
         changed = short_label(", ".join(run.changed))
-        values.append({**about, "rate": run.pass_rate, "low": low, "high": high, "changed": changed})
-    x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
+        values.append(
+            {**about, "rate": run.pass_rate, "low": low, "high": high, "changed": changed}
+        )
+    x = {
+        "field": "when",
+        "type": "ordinal",
+        "title": None,
+        "sort": {"field": "order"},
+        "axis": {"labelAngle": -30},
+    }
     y = number("rate", "pass rate", scale={"domain": [0, 1]}, axis={"format": ".0%"})
     ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     label = {"x": x, "y": {"value": 8}, "text": {"field": "changed"}}

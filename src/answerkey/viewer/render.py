@@ -16,14 +16,22 @@ from answerkey.text import printable
 PageData = Mapping[str, object]
 
 
-def respond(request: Request, template: str, data: PageData, status: int = 200, **looks: object) -> Response:
+def respond(
+    request: Request, template: str, data: PageData, status: int = 200, **looks: object
+) -> Response:
     """`data` has the values of the page, and is its JSON; `looks` are values that only the template needs."""
     if wants_json(request):
-        return Response(json_line(msgspec.to_builtins(data, enc_hook=str)), status, media_type="application/json")
+        return Response(
+            json_line(msgspec.to_builtins(data, enc_hook=str)),
+            status,
+            media_type="application/json",
+        )
     kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
     address = f"?{urlencode([*kept, ('format', 'json')], errors='replace')}"
     page = environment().get_template(template)
-    html = page.render(**data, **looks, json_address=address, chart_looks=CHART_LOOKS, vega_scripts=VEGA)
+    html = page.render(
+        **data, **looks, json_address=address, chart_looks=CHART_LOOKS, vega_scripts=VEGA
+    )
     return HTMLResponse(html, status)
 
 
@@ -32,4 +40,6 @@ def wants_json(request: Request) -> bool:
 
 
 def problem(request: Request, message: str, status: int) -> Response:
-    return respond(request, "problem.html", {"problem": printable(message), "status": status}, status)
+    return respond(
+        request, "problem.html", {"problem": printable(message), "status": status}, status
+    )

@@ -27,7 +27,16 @@ from answerkey.reports.text import figure_notes
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
 from answerkey.types import Outcome, Profile
-from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, Facets, facets, read_query, select, write_search_text
+from answerkey.viewer.case_query import (
+    LABELS,
+    PAGE,
+    CaseQuery,
+    Facets,
+    facets,
+    read_query,
+    select,
+    write_search_text,
+)
 from answerkey.viewer.library import requested_run, state_of, summary_of_run
 from answerkey.viewer.render import respond
 
@@ -35,8 +44,15 @@ TABS = ("cases", "charts", "tables", "about")
 MOST_COLUMNS = 7
 LOWEST_SHOWN = 2
 FILES = (
-    "results.jsonl", "results.csv", "summary.json", "report.txt", "report.md", "report.html", "failures.txt", "junit.xml",
-)  # fmt: skip
+    "results.jsonl",
+    "results.csv",
+    "summary.json",
+    "report.txt",
+    "report.md",
+    "report.html",
+    "failures.txt",
+    "junit.xml",
+)
 
 
 def run_page(request: Request) -> Response:
@@ -64,7 +80,9 @@ def run_page(request: Request) -> Response:
         "labelled": len(labels),
         "facets": values,
         # Those that the profile weighs, then others, as many as fit.
-        "columns": [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS],
+        "columns": [
+            name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics
+        ][:MOST_COLUMNS],
         "metrics": list(rows.metrics),
         "query": query,
         "total": len(rows),
@@ -72,22 +90,44 @@ def run_page(request: Request) -> Response:
         "page": page,
         "pages": pages,
         "page_size": PAGE,
-        "cases": [_row(n, outcome, rows, profile, labels) for n, outcome in zip(shown, outcomes, strict=True)],
+        "cases": [
+            _row(n, outcome, rows, profile, labels)
+            for n, outcome in zip(shown, outcomes, strict=True)
+        ],
         "addresses": _addresses(query, rows, values, page, pages),
     }
     template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
     card = card_lines(summary.judge) if summary.judge else []
-    reply = respond(request, template, data, weighed=weighed_criteria(profile), facts=figure_notes(summary), card=card)
+    reply = respond(
+        request,
+        template,
+        data,
+        weighed=weighed_criteria(profile),
+        facts=figure_notes(summary),
+        card=card,
+    )
     reply.background = BackgroundTask(write_search_text, folder)
     return reply
 
 
 _PLAIN_COLUMNS = (
-    "id", "question", "type", "route", "expected_route", "acceptable_route", "seconds", "status", "passed", "reason", "score",
-)  # fmt: skip
+    "id",
+    "question",
+    "type",
+    "route",
+    "expected_route",
+    "acceptable_route",
+    "seconds",
+    "status",
+    "passed",
+    "reason",
+    "score",
+)
 
 
-def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: dict[str, float]) -> dict[str, object]:
+def _row(
+    n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: dict[str, float]
+) -> dict[str, object]:
     """A case in the table: the number that decided with its pass mark, and the weakest criteria with their values."""
     given = excerpt(outcome.response.answer or outcome.response.error or "")
     expected, answer = marked_answer(excerpt(" / ".join(outcome.case.expected)), given)
@@ -105,13 +145,17 @@ def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: 
         "answer": answer,
         "decided_by": rows.quality[n] if rules else None,
         "pass_mark": rules.pass_mark if rules else None,
-        "lowest": [(metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1],
+        "lowest": [
+            (metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1
+        ],
         "metrics": values,
         "label": labels.get(rows.id[n]),
     }
 
 
-def _addresses(query: CaseQuery, rows: Rows, values: Facets, page: int, pages: int) -> dict[str, object]:
+def _addresses(
+    query: CaseQuery, rows: Rows, values: Facets, page: int, pages: int
+) -> dict[str, object]:
     """The links of the table; each keeps the rest of the query. A page that does not exist has no link."""
     sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
     filters = ("q", "status", "route", "type", "reason", "label")
@@ -123,7 +167,9 @@ def _addresses(query: CaseQuery, rows: Rows, values: Facets, page: int, pages: i
         "without_under": query.address(page=1, under="", metric=""),
         "status": {name: query.address(page=1, status=name) for name, _ in values["status"]},
         "reason": {name: query.address(page=1, reason=name) for name, _ in values["reason"]},
-        "sort": {name: query.address(sort=name, down=turned.get(name, ""), page=1) for name in sorts},
+        "sort": {
+            name: query.address(sort=name, down=turned.get(name, ""), page=1) for name in sorts
+        },
         "first": query.address(page=1) if page > 1 else None,
         "previous": query.address(page=page - 1) if page > 1 else None,
         "next": query.address(page=page + 1) if page < pages else None,

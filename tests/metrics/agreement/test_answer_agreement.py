@@ -78,7 +78,9 @@ RIGHT_AND_WRONG = [
 
 
 @pytest.mark.parametrize(("question", "expected", "right", "wrong"), RIGHT_AND_WRONG)
-def test_a_right_answer_is_above_a_wrong_one(question: str, expected: str, right: str, wrong: str) -> None:
+def test_a_right_answer_is_above_a_wrong_one(
+    question: str, expected: str, right: str, wrong: str
+) -> None:
     good, bad = value(right, expected, question=question), value(wrong, expected, question=question)
     assert good > 0.5 > bad
 
@@ -103,7 +105,9 @@ def test_a_copy_of_the_expected_answer_is_right(question: str, expected: str, wr
 
 @pytest.mark.parametrize("expected", ["Type O", "Vitamin C", "Malcolm X"])
 def test_a_letter_is_a_word(expected: str) -> None:
-    assert value(f"It was {expected}.", expected) > value(f"It was {expected[:-1]}B.", expected) + 0.3
+    assert (
+        value(f"It was {expected}.", expected) > value(f"It was {expected[:-1]}B.", expected) + 0.3
+    )
 
 
 @pytest.mark.parametrize("part", ["abc{0} ", "{0},{0}.5 ", " \n", "1 / ", "not {0} ", "(a{0} "])
@@ -122,13 +126,19 @@ def test_long_texts_take_no_long_time(part: str) -> None:
         ("Article Two", "It is in Article II.", "It is in Article III."),
     ],
 )
-def test_half_of_another_name_is_less_than_half_of_the_name(expected: str, right: str, wrong: str) -> None:
+def test_half_of_another_name_is_less_than_half_of_the_name(
+    expected: str, right: str, wrong: str
+) -> None:
     assert value(right, expected) > value(wrong, expected) + 0.15
 
 
 class TestReferences:
     def test_any_of_several_is_enough(self) -> None:
-        assert value("It is the USA.", "United States", "USA") > 0.9 > value("It is Peru.", "United States", "USA")
+        assert (
+            value("It is the USA.", "United States", "USA")
+            > 0.9
+            > value("It is Peru.", "United States", "USA")
+        )
 
     @pytest.mark.parametrize(
         ("written", "parts"),
@@ -142,12 +152,19 @@ class TestReferences:
             (("Kansas City (Missouri)",), ["Kansas City (Missouri)", "Kansas City"]),
             (("William Pitt (the Younger)",), ["William Pitt (the Younger)"]),
             (("It fell (from 5% to 4%)",), ["It fell (from 5% to 4%)"]),
-            (("2.5 times ($2,342 million / $931 million)",), ["2.5 times ($2,342 million / $931 million)"]),
+            (
+                ("2.5 times ($2,342 million / $931 million)",),
+                ["2.5 times ($2,342 million / $931 million)"],
+            ),
             (("12 / 4",), ["12 / 4"]),
             (("David Vine", "Vine, David", "Paris, France"), ["David Vine", "Paris, France"]),
             (
-                ("No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",),
-                ["No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year"],
+                (
+                    "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",
+                ),
+                [
+                    "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year"
+                ],
             ),
         ],
     )
@@ -167,7 +184,9 @@ class TestAliasesInTheQuestion:
 
     def test_initials_stand_for_one_person(self) -> None:
         names = ("Theodore Roosevelt", "T. Roosevelt", "President Theodore Roosevelt")
-        asked = "Washington, Jefferson, Lincoln and which other President are carved on Mount Rushmore?"
+        asked = (
+            "Washington, Jefferson, Lincoln and which other President are carved on Mount Rushmore?"
+        )
         assert value("It is Franklin D. Roosevelt.", *names, question=asked) < 0.5
         assert value("It is Theodore Roosevelt.", *names, question=asked) > 0.5
         assert value("Roosevelt", *names, question=asked) > 0.5
@@ -175,9 +194,21 @@ class TestAliasesInTheQuestion:
     def test_but_count_where_they_are_all_that_is_said_or_are_offered(self) -> None:
         assert value("Scapula", *self.ALIASES, question=self.QUESTION) > 0.5
         choice = "who came out first, batman or spider man"
-        assert value("Batman came out first, in 1939.", "Batman", "Bat-Man", "The Bat Man", question=choice) > 0.5
+        assert (
+            value(
+                "Batman came out first, in 1939.",
+                "Batman",
+                "Bat-Man",
+                "The Bat Man",
+                question=choice,
+            )
+            > 0.5
+        )
         vitamin = "Ascorbic acid is better known as which vitamin?"
-        assert value("It is vitamin C.", "Vitamin C", "C vitamin", "Ascorbic acid", question=vitamin) > 0.5
+        assert (
+            value("It is vitamin C.", "Vitamin C", "C vitamin", "Ascorbic acid", question=vitamin)
+            > 0.5
+        )
 
 
 class TestReasons:
@@ -194,7 +225,12 @@ class TestReasons:
         asked, no = "Are you open on Sunday?", "No, we are open Monday to Saturday."
         assert "yes" not in score("12 Canal Street, beside the station.", no, question=asked).reason
         assert "yes against no" in score("We are open on Sunday.", no, question=asked).reason
-        assert "yes" not in score("No match: nothing like it was asked.", "Yes, we are.", question=asked).reason
+        assert (
+            "yes"
+            not in score(
+                "No match: nothing like it was asked.", "Yes, we are.", question=asked
+            ).reason
+        )
 
     def test_other_languages_are_said(self) -> None:
         assert "not English" in score("埃菲尔铁塔高330米。", "330米").reason
@@ -216,7 +252,9 @@ def test_a_no_that_is_no_answer(question: str, expected: str, answer: str) -> No
 @given(st.text(max_size=120), st.text(max_size=60), st.text(max_size=60))
 @settings(max_examples=80, deadline=None)
 def test_any_text_gives_a_probability(answer: str, expected: str, question: str) -> None:
-    (found,) = answer_agreement([(Case("1", question, expected=(expected,)), Response(answer=answer))])
+    (found,) = answer_agreement(
+        [(Case("1", question, expected=(expected,)), Response(answer=answer))]
+    )
     assert found.value is not None
     assert 0 <= found.value <= 1
 
@@ -225,7 +263,10 @@ def test_any_text_gives_a_probability(answer: str, expected: str, question: str)
 def test_it_agrees_with_people(shared_data: Path) -> None:
     lines = (shared_data / "evouna" / "dev.jsonl").read_text(encoding="utf-8").splitlines()[::12]
     rows = [json.loads(line) for line in lines]
-    pairs = [(Case(r["id"], r["question"], expected=tuple(r["reference"])), Response(answer=r["answer"])) for r in rows]
+    pairs = [
+        (Case(r["id"], r["question"], expected=tuple(r["reference"])), Response(answer=r["answer"]))
+        for r in rows
+    ]
     right = sum(
         (s.value >= 0.5) == bool(r["label"])
         for s, r in zip(answer_agreement(pairs), rows, strict=True)
@@ -237,7 +278,10 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
 @pytest.mark.parametrize(
     ("expected", "answer"),
     [
-        ("Points expire 24 months after they were earned.", "Points expire 12 months after they were earned."),
+        (
+            "Points expire 24 months after they were earned.",
+            "Points expire 12 months after they were earned.",
+        ),
         (
             "Yes, they are taken away for RM 30 when a new one comes.",
             "Yes, they are taken away for RM 50 when a new one comes.",
@@ -246,7 +290,10 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
 )
 def test_a_near_copy_with_another_figure_is_wrong(expected, answer):
     right, wrong = answer_agreement(
-        [(Case("c", "What then?", expected=(expected,)), Response(answer=text)) for text in (expected, answer)]
+        [
+            (Case("c", "What then?", expected=(expected,)), Response(answer=text))
+            for text in (expected, answer)
+        ]
     )
     assert right.value > 0.9
     assert wrong.value < 0.3
@@ -256,7 +303,9 @@ def test_of_a_very_long_answer_the_beginning_and_the_end_are_read() -> None:
     filler = "The weather was fine and nothing happened. " * 5_000
     case = Case("1", "Who wrote it?", expected=("Jane Austen",))
     at_both_ends = [f"Jane Austen. {filler}", f"{filler} Jane Austen."]
-    found = [score.value for score in answer_agreement([(case, Response(text)) for text in at_both_ends])]
+    found = [
+        score.value for score in answer_agreement([(case, Response(text)) for text in at_both_ends])
+    ]
     nowhere = answer_agreement([(case, Response(filler))])[0].value
     assert min(value or 0.0 for value in found) > (nowhere or 0.0)
 
@@ -278,7 +327,11 @@ def test_of_a_very_long_answer_the_beginning_and_the_end_are_read() -> None:
         ("tiga hari", "lima hari", False),
     ],
 )
-def test_every_digit_of_a_number_that_is_not_rounded_counts(expected: str, answer: str, right: bool) -> None:
-    value = ak.score("answer_agreement", question="Which number is it?", expected=expected, answer=answer).value
+def test_every_digit_of_a_number_that_is_not_rounded_counts(
+    expected: str, answer: str, right: bool
+) -> None:
+    value = ak.score(
+        "answer_agreement", question="Which number is it?", expected=expected, answer=answer
+    ).value
     assert value is not None
     assert (value > 0.54) is right

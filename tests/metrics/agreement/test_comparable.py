@@ -48,9 +48,18 @@ class TestFigures:
         assert figures_agree(figure, Figure(value * 1e6, 1.0, whole=False))
 
     def test_dates(self) -> None:
-        assert dates("on 8 December 1985") == dates("December 8, 1985") == dates("1985-12-08") == (Date(1985, 12, 8),)
+        assert (
+            dates("on 8 December 1985")
+            == dates("December 8, 1985")
+            == dates("1985-12-08")
+            == (Date(1985, 12, 8),)
+        )
         assert dates("you may march") == ()
-        assert periods("in the 1920s, the 1800s and the 16th century") == ((1920, 1929), (1800, 1899), (1500, 1600))
+        assert periods("in the 1920s, the 1800s and the 16th century") == (
+            (1920, 1929),
+            (1800, 1899),
+            (1500, 1600),
+        )
         assert Date(1985).agrees(Date(1985, 12)) == 1.0
         assert Date(1985, 11).agrees(Date(1985, 12)) == 0.0
         assert Date(1985).agrees(Date(None, 12)) == 0.5

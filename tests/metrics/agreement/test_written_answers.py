@@ -9,7 +9,8 @@ from tools.local_judge.written_study import agreement, written_rows
 
 
 @pytest.mark.parametrize(
-    ("name", "least_accuracy", "least_auroc"), [("finance", 0.86, 0.93), ("trivia", 0.93, 0.91), ("quiz", 0.97, 0.98)]
+    ("name", "least_accuracy", "least_auroc"),
+    [("finance", 0.86, 0.93), ("trivia", 0.93, 0.91), ("quiz", 0.97, 0.98)],
 )
 def test_written_answers(name: str, least_accuracy: float, least_auroc: float) -> None:
     rows = written_rows(name)

@@ -19,7 +19,10 @@ from answerkey.runs.suite import load_suite
 from answerkey.types import Case, Passage, Response
 
 CASE = Case("c", "When is it open?", expected=("The shop opens at nine. It closes on Sundays.",))
-RESPONSE = Response("The shop opens at nine. Parking is free.", (Passage("The shop opens at nine. Parking is free."),))
+RESPONSE = Response(
+    "The shop opens at nine. Parking is free.",
+    (Passage("The shop opens at nine. Parking is free."),),
+)
 
 
 def reply(messages: Any) -> str:
@@ -27,24 +30,32 @@ def reply(messages: Any) -> str:
     text = "\n".join(message["content"] for message in messages)
     marker = re.findall(r"The marker is ([0-9a-f]{12})", text)[0]
     given = text.split(f"{marker} ANSWER\n")[1].split(f"\n{marker} END")[0]
-    asked = re.findall(r'^- (c\d+) \(met or not\): The ANSWER (states|contradicts)[^"]*"(.*)"$', text, re.MULTILINE)
+    asked = re.findall(
+        r'^- (c\d+) \(met or not\): The ANSWER (states|contradicts)[^"]*"(.*)"$', text, re.MULTILINE
+    )
     found = {name: kind == "states" and statement in given for name, kind, statement in asked}
     return json.dumps(
         {
-            name: {"reason": "by its words", "quote": statement if found[name] else "no quote", "met": found[name]}
+            name: {
+                "reason": "by its words",
+                "quote": statement if found[name] else "no quote",
+                "met": found[name],
+            }
             for name, _, statement in asked
         }
     )
 
 
 def scores(judge: ModelJudge, *names: str, by_judge: bool = True) -> dict[str, Any]:
-    return make_plan(names, {"judge": judge}, {name: {"by_judge": by_judge} for name in names}).score(
-        [(CASE, RESPONSE)]
-    )[0]
+    return make_plan(
+        names, {"judge": judge}, {name: {"by_judge": by_judge} for name in names}
+    ).score([(CASE, RESPONSE)])[0]
 
 
 def test_the_judge_decides_and_is_named() -> None:
-    found = scores(ModelJudge(ScriptedChat(reply)), "fact_recall", "fact_precision", "fact_contradictions")
+    found = scores(
+        ModelJudge(ScriptedChat(reply)), "fact_recall", "fact_precision", "fact_contradictions"
+    )
     assert {name: score.value for name, score in found.items()} == {
         "fact_recall": 0.5,
         "fact_precision": 0.5,
@@ -56,7 +67,9 @@ def test_the_judge_decides_and_is_named() -> None:
 
 
 def test_passages_are_judged_too() -> None:
-    found = scores(ModelJudge(ScriptedChat(reply)), "hallucination", "noise_sensitivity", "context_fact_recall")
+    found = scores(
+        ModelJudge(ScriptedChat(reply)), "hallucination", "noise_sensitivity", "context_fact_recall"
+    )
     assert {name: score.value for name, score in found.items()} == {
         "hallucination": 0,
         "noise_sensitivity": 0.5,
@@ -65,7 +78,9 @@ def test_passages_are_judged_too() -> None:
 
 
 def test_a_judge_without_a_verdict_is_an_error() -> None:
-    found = scores(ModelJudge(ScriptedChat(lambda messages: "I would rather not.")), "fact_recall", "fact_f1")
+    found = scores(
+        ModelJudge(ScriptedChat(lambda messages: "I would rather not.")), "fact_recall", "fact_f1"
+    )
     assert all(score.value is None and score.error for score in found.values())
 
 
@@ -88,7 +103,9 @@ def suite(folder: Path) -> Path:
 
 
 def test_a_suite_sets_it(tmp_path: Path) -> None:
-    store, _ = run_in_memory(prepare(load_suite(suite(tmp_path)), judge=ModelJudge(ScriptedChat(reply))))
+    store, _ = run_in_memory(
+        prepare(load_suite(suite(tmp_path)), judge=ModelJudge(ScriptedChat(reply)))
+    )
     (outcome,) = store.outcomes()
     assert outcome.scores["fact_recall"].value == 0.5
     assert "by the judge" in outcome.scores["fact_recall"].reason

@@ -16,7 +16,9 @@ from answerkey.metrics.entailment import entailed, model
 from answerkey.metrics.entailment.model import CARD, GRAPH, PACKAGED, EntailmentModel, load_model
 from answerkey.types import Case, Passage, Response
 
-needs_model = pytest.mark.skipif(load_model() is None, reason="the package has no entailment model yet")
+needs_model = pytest.mark.skipif(
+    load_model() is None, reason="the package has no entailment model yet"
+)
 REFERENCE = Path(__file__).parent / "reference_outputs.json"
 PAIR = ("The museum opened in 1932 and is closed on Mondays.", "The museum opened in 1951.")
 
@@ -26,7 +28,10 @@ def test_outputs_are_those_stored_with_the_tests() -> None:
     """tools/train_entailment writes the file when a model is exported; int8 sums differ a little between processors."""
     stored = json.loads(REFERENCE.read_text(encoding="utf-8"))
     found = EntailmentModel(PACKAGED).logits([tuple(row["pair"]) for row in stored["rows"]])
-    assert json.loads((PACKAGED / CARD).read_text(encoding="utf-8"))["sha256"][GRAPH] == stored["sha256"]
+    assert (
+        json.loads((PACKAGED / CARD).read_text(encoding="utf-8"))["sha256"][GRAPH]
+        == stored["sha256"]
+    )
     np.testing.assert_allclose(found, [row["logits"] for row in stored["rows"]], atol=0.15)
 
 
@@ -46,7 +51,9 @@ def test_the_package_data_are_small_and_name_their_sources() -> None:
 
 
 @needs_model
-def test_a_pair_is_computed_once_and_alone_as_in_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_is_computed_once_and_alone_as_in_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = DiskCache(tmp_path / "pairs.sqlite")
     first = EntailmentModel(PACKAGED, store)
     pairs = [(PAIR[0], f"It was opened in {year}.") for year in range(1900, 1940)]
@@ -75,13 +82,20 @@ def test_odd_texts(text: str) -> None:
 def test_the_metric_takes_the_worst_sentence() -> None:
     rows = {"question": "When?", "contexts": [PAIR[0]]}
     good = ak.score("entailment", answer="The museum is closed on Mondays.", **rows)
-    bad = ak.score("entailment", answer="The museum is closed on Mondays. It opened in 1951.", **rows)
+    bad = ak.score(
+        "entailment", answer="The museum is closed on Mondays. It opened in 1951.", **rows
+    )
     assert (good.value or 0) > (bad.value or 0)
     assert "1951" in bad.reason
-    assert ak.score("entailment", answer="Das Museum ist am Montag nicht geöffnet.", **rows).value is None
+    assert (
+        ak.score("entailment", answer="Das Museum ist am Montag nicht geöffnet.", **rows).value
+        is None
+    )
 
 
-def test_without_the_file_it_is_not_applicable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_file_it_is_not_applicable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(model, "PACKAGED", tmp_path)
     load_model.cache_clear()
     try:

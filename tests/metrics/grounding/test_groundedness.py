@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from answerkey.metrics.entailment.model import load_model
-from answerkey.metrics.grounding.groundedness import any_unsupported, groundedness, groundedness_by_words, load_detector
+from answerkey.metrics.grounding.groundedness import (
+    any_unsupported,
+    groundedness,
+    groundedness_by_words,
+    load_detector,
+)
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Passage, Response, Score
 
@@ -24,7 +29,9 @@ PASSAGES = (
 )
 
 
-needs_model = pytest.mark.skipif(load_model() is None, reason="the package has no entailment model yet")
+needs_model = pytest.mark.skipif(
+    load_model() is None, reason="the package has no entailment model yet"
+)
 
 
 def score(
@@ -43,7 +50,9 @@ def value(answer: str, **given: Any) -> float:
     return found
 
 
-@pytest.fixture(scope="module", params=["groundedness:words", pytest.param("groundedness", marks=needs_model)])
+@pytest.fixture(
+    scope="module", params=["groundedness:words", pytest.param("groundedness", marks=needs_model)]
+)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -64,7 +73,9 @@ class TestOrder:
         assert value(worse, name=name) < value(self.SUPPORTED, name=name)
 
     def test_the_right_sentence_is_the_worst(self, name: str) -> None:
-        found = score("It stands in Paris. It was painted green by Picasso in 1920.", name=name).details["sentences"]
+        found = score(
+            "It stands in Paris. It was painted green by Picasso in 1920.", name=name
+        ).details["sentences"]
         assert found[1]["probability"] > found[0]["probability"]
         assert found[1]["flag"]
         assert not found[0]["flag"]
@@ -84,7 +95,8 @@ class TestEvidence:
             assert PASSAGES[sentence["passage"]][start:end].strip()
         first, second = score(answer, name=name).details["sentences"]
         assert (
-            PASSAGES[first["passage"]][slice(*first["span"])] == "Work began in January 1887 and took about two years."
+            PASSAGES[first["passage"]][slice(*first["span"])]
+            == "Work began in January 1887 and took about two years."
         )
         assert "Paris" in PASSAGES[second["passage"]][slice(*second["span"])]
 
@@ -92,7 +104,10 @@ class TestEvidence:
         found = score("It cost 7,800 francs and Frank Wright hated it.").details["sentences"][0]
         assert 'number "7,800"' in found["reason"]
         assert '"Frank", "Wright"' in found["reason"]
-        assert 'number "1999" in no' in score("It was built in 1999.").details["sentences"][0]["reason"]
+        assert (
+            'number "1999" in no'
+            in score("It was built in 1999.").details["sentences"][0]["reason"]
+        )
         assert "not" in score("It is not in Paris.").details["sentences"][0]["reason"]
 
     def test_without_the_model_it_says_so(self) -> None:
@@ -123,7 +138,12 @@ class TestOddInput:
     @settings(max_examples=60, deadline=None)
     def test_any_text_gives_a_probability(self, answer: str, contexts: list[str]) -> None:
         (found,) = groundedness(
-            [(Case("1", answer[:20]), Response(answer=answer, passages=tuple(map(Passage, contexts))))]
+            [
+                (
+                    Case("1", answer[:20]),
+                    Response(answer=answer, passages=tuple(map(Passage, contexts))),
+                )
+            ]
         )
         assert found.value is not None
         assert 0 <= found.value <= 1
@@ -133,8 +153,13 @@ class TestOddInput:
 
     def test_a_batch_equals_one_by_one(self) -> None:
         answers = [f"The tower is {n} metres tall and stands in Paris." for n in range(300, 340)]
-        pairs = [(Case(a, "?"), Response(answer=a, passages=tuple(map(Passage, PASSAGES)))) for a in answers]
-        assert [s.value for s in groundedness(pairs)] == [groundedness([pair])[0].value for pair in pairs]
+        pairs = [
+            (Case(a, "?"), Response(answer=a, passages=tuple(map(Passage, PASSAGES))))
+            for a in answers
+        ]
+        assert [s.value for s in groundedness(pairs)] == [
+            groundedness([pair])[0].value for pair in pairs
+        ]
 
 
 LANGUAGES = {
@@ -150,7 +175,10 @@ class TestOtherLanguages:
     @pytest.mark.parametrize("spoken", LANGUAGES)
     def test_supported_is_above_unrelated_and_it_is_said(self, spoken: str, name: str) -> None:
         right, passage, unrelated = LANGUAGES[spoken]
-        good, bad = (score(right, contexts=(passage,), name=name), score(unrelated, contexts=(passage,), name=name))
+        good, bad = (
+            score(right, contexts=(passage,), name=name),
+            score(unrelated, contexts=(passage,), name=name),
+        )
         assert (good.value or 0) > (bad.value or 0)
         assert "not English" in good.reason
         assert not good.details["sentences"][0]["flag"]
@@ -159,7 +187,9 @@ class TestOtherLanguages:
         found = score("Der Turm ist 330 Meter hoch und steht in der Stadt Paris.")
         assert "different languages" in found.reason
         assert not found.details["sentences"][0]["flag"]
-        assert value("Der Turm ist 450 Meter hoch und steht in der Stadt Paris.") < (found.value or 0)
+        assert value("Der Turm ist 450 Meter hoch und steht in der Stadt Paris.") < (
+            found.value or 0
+        )
 
 
 class TestSums:
@@ -167,7 +197,9 @@ class TestSums:
         """With chances p and q it is 1 - (1 - p)(1 - q), in log-odds, after the shift for rarity."""
         p, q = (1 / (1 + math.exp(2.0 - x)) for x in (0.3, -1.2))
         whole = 1 - (1 - p) * (1 - q)
-        assert any_unsupported(np.array([0.3, -1.2])) == pytest.approx(math.log(whole / (1 - whole)))
+        assert any_unsupported(np.array([0.3, -1.2])) == pytest.approx(
+            math.log(whole / (1 - whole))
+        )
 
     @pytest.mark.parametrize("by_model", [pytest.param(True, marks=needs_model), False])
     def test_the_shipped_numbers_load_and_are_plain(self, by_model: bool) -> None:
@@ -183,7 +215,10 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
     lines = (shared_data / "ragtruth_qa" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     pairs = [
-        (Case(r["id"], r["question"]), Response(answer=r["answer"], passages=tuple(map(Passage, r["contexts"]))))
+        (
+            Case(r["id"], r["question"]),
+            Response(answer=r["answer"], passages=tuple(map(Passage, r["contexts"]))),
+        )
         for r in rows
     ]
     found = groundedness_by_words(pairs)
@@ -192,7 +227,9 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
     for row, score in zip(rows, found, strict=True):
         for sentence in score.details["sentences"]:
             marks = [
-                m["label"] for m in row["sentences"] if m["start"] < sentence["end"] and m["end"] > sentence["start"]
+                m["label"]
+                for m in row["sentences"]
+                if m["start"] < sentence["end"] and m["end"] > sentence["start"]
             ]
             labels.append(max(marks, default=0))
             given.append(sentence["probability"])
@@ -201,7 +238,10 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
 
 def test_an_answer_as_long_as_a_book_is_checked_by_words():
     sentences = " ".join(f"The shop in street {n} opens at nine." for n in range(300))
-    pair = (Case("a", "When do the shops open?"), Response(sentences, passages=(Passage("All shops open at nine."),)))
+    pair = (
+        Case("a", "When do the shops open?"),
+        Response(sentences, passages=(Passage("All shops open at nine."),)),
+    )
     (score,) = groundedness([pair])
     assert len(score.details["sentences"]) == 300
     assert not score.details["by_model"]

@@ -15,7 +15,13 @@ from answerkey.llm.chat import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.llm.verdict import flags_of
 from answerkey.metrics.judge.card import JudgeTally, card_lines, judge_card
-from answerkey.metrics.judge.exam import CalibrationResult, ExamResult, KindResult, remember, track_record
+from answerkey.metrics.judge.exam import (
+    CalibrationResult,
+    ExamResult,
+    KindResult,
+    remember,
+    track_record,
+)
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.plan import make_plan
@@ -30,14 +36,24 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def grades(accuracy: float, **more: Any) -> Reply:
-    text = {"reasoning": "r", "accuracy": accuracy, "completeness": 3, "citation_quality": 3, "coherence": 2}
+    text = {
+        "reasoning": "r",
+        "accuracy": accuracy,
+        "completeness": 3,
+        "citation_quality": 3,
+        "coherence": 2,
+    }
     return Reply(json.dumps(text), model="m", **more)
 
 
 def tally(judge: Any, answers: list[str]) -> JudgeTally:
-    pairs = [(Case(f"c{n}", "q", expected=("x",)), Response(answer)) for n, answer in enumerate(answers)]
+    pairs = [
+        (Case(f"c{n}", "q", expected=("x",)), Response(answer)) for n, answer in enumerate(answers)
+    ]
     found = JudgeTally()
-    for (case, response), scores in zip(pairs, make_plan(RUBRIC, {"judge": judge}).score(pairs), strict=True):
+    for (case, response), scores in zip(
+        pairs, make_plan(RUBRIC, {"judge": judge}).score(pairs), strict=True
+    ):
         found.add(Outcome(case, response, scores, Verdict("SCORED")))
     return found
 
@@ -82,7 +98,8 @@ def test_a_judge_that_prefers_length_is_shown() -> None:
 def test_a_fair_judge_is_not_suspected() -> None:
     rng = random.Random(1)
     made = card(
-        ModelJudge(ScriptedChat(lambda m: grades(rng.randint(0, 5)))), ["word " * rng.randint(5, 90) for _ in range(60)]
+        ModelJudge(ScriptedChat(lambda m: grades(rng.randint(0, 5)))),
+        ["word " * rng.randint(5, 90) for _ in range(60)],
     )
     assert not made.warnings
 
@@ -100,7 +117,10 @@ def test_nothing_judged_no_card() -> None:
 def test_parts_can_be_merged_and_stored() -> None:
     judge = ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1)
     first, second = tally(judge, ["a bc", "b"]), tally(judge, ["cccc"])
-    whole = tally(ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1), ["a bc", "b", "cccc"])
+    whole = tally(
+        ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1),
+        ["a bc", "b", "cccc"],
+    )
     merged = msgspec.json.decode(msgspec.json.encode(first), type=JudgeTally)
     merged.merge(second)
     for name, moments in merged.lengths.items():
@@ -111,9 +131,13 @@ def test_parts_can_be_merged_and_stored() -> None:
 def test_exam_and_calibration_are_shown_where_known() -> None:
     judge = ModelJudge(ScriptedChat([grades(4)]))
     remember(
-        judge.fingerprint(), exam=ExamResult(judge.name, False, 30, 60, 0, 0.8, ["order"], {"order": KindResult(1, 6)})
+        judge.fingerprint(),
+        exam=ExamResult(judge.name, False, 30, 60, 0, 0.8, ["order"], {"order": KindResult(1, 6)}),
     )
-    remember(judge.fingerprint(), calibration={"rubric.accuracy": CalibrationResult(50, auroc=0.9, kappa=0.6)})
+    remember(
+        judge.fingerprint(),
+        calibration={"rubric.accuracy": CalibrationResult(50, auroc=0.9, kappa=0.6)},
+    )
     text = "\n".join(card_lines(card(judge, ["a"])))
     assert "exam: failed, 30 of 60 right (order 1/6)" in text
     assert "calibration of rubric.accuracy: AUROC 0.90" in text
@@ -134,7 +158,9 @@ def test_reasons_that_contradict_or_say_nothing(reason: str, share: float, flags
 
 def test_a_reason_copied_from_the_prompt() -> None:
     prompt = "First say in one or two sentences what was difficult and how the answer coped, then give the score."
-    assert flags_of("Say in one or two sentences what was difficult and how the answer coped.", 0.5, prompt)
+    assert flags_of(
+        "Say in one or two sentences what was difficult and how the answer coped.", 0.5, prompt
+    )
 
 
 def test_a_flag_stands_beside_the_reason() -> None:

@@ -19,9 +19,13 @@ from answerkey.metrics.judge.exam import CANNOT, take_exam, track_record
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
 
-DATA = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8"))
+DATA = tomllib.loads(
+    files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8")
+)
 ITEMS: list[dict[str, Any]] = DATA["item"]
-GOOD = '{"reasoning": "fine", "accuracy": 4, "completeness": 3, "citation_quality": 5, "coherence": 2}'
+GOOD = (
+    '{"reasoning": "fine", "accuracy": 4, "completeness": 3, "citation_quality": 5, "coherence": 2}'
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +35,13 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def grades(accuracy: float) -> str:
     return json.dumps(
-        {"reasoning": "r", "accuracy": accuracy, "completeness": 3, "citation_quality": 3, "coherence": 2}
+        {
+            "reasoning": "r",
+            "accuracy": accuracy,
+            "completeness": 3,
+            "citation_quality": 3,
+            "coherence": 2,
+        }
     )
 
 
@@ -47,7 +57,9 @@ def perfect(messages: Any) -> str:
     answer = re.search(r"[0-9a-f]{12} ANSWER\n(.*?)\n[0-9a-f]{12} END", text, re.DOTALL)[1]  # type: ignore[index]
     question = re.search(r" QUESTION\n(.*?)\n[0-9a-f]{12} ", text, re.DOTALL)[1]  # type: ignore[index]
     known = [
-        i for i in ITEMS if i["answer"].strip() == answer and i["question"] == question and i["metric"] != "prefer"
+        i
+        for i in ITEMS
+        if i["answer"].strip() == answer and i["question"] == question and i["metric"] != "prefer"
     ]
     if "c1 (met or not)" in system:
         item = next(i for i in known if i["metric"] == "criterion")
@@ -55,13 +67,25 @@ def perfect(messages: Any) -> str:
     single = "claim of an ANSWER" in system
     item = next(i for i in known if (i["metric"] == "judge.faithfulness") == single)
     good = "at_least" in item
-    return json.dumps({"reason": "r", "score": 1.0 if good else 0.0}) if single else grades(5 if good else 0)
+    return (
+        json.dumps({"reason": "r", "score": 1.0 if good else 0.0})
+        if single
+        else grades(5 if good else 0)
+    )
 
 
 def test_the_data_has_sixty_items_of_seven_kinds() -> None:
     kinds = Counter(item["kind"] for item in ITEMS)
     assert len(ITEMS) >= 60
-    assert set(kinds) == {"correctness", "faithfulness", "refusal", "negation", "injection", "verbosity", "order"}
+    assert set(kinds) == {
+        "correctness",
+        "faithfulness",
+        "refusal",
+        "negation",
+        "injection",
+        "verbosity",
+        "order",
+    }
     assert min(kinds.values()) >= 6
 
 
@@ -121,7 +145,11 @@ class TestDoctor:
         result = self.run("--judge", str(tmp_path / "suite.toml"), "--json")
         assert result.exit_code == 1
         given = json.loads(result.stdout)["judge"]
-        assert (given["passed"], given["of"], given["kinds"]["order"]["right"]) == (False, len(ITEMS), 0)
+        assert (given["passed"], given["of"], given["kinds"]["order"]["right"]) == (
+            False,
+            len(ITEMS),
+            0,
+        )
         judge = load_judge("exam_bot:ask", folder=tmp_path)
         record = track_record(judge.fingerprint())
         assert record.exam
@@ -131,7 +159,9 @@ class TestDoctor:
         manifest = {"name": "x", "settings": {"judge": "local"}, "fingerprint": {}}
         (tmp_path / "run.json").write_text(json.dumps(manifest))
         assert self.run(str(tmp_path), "--judge").exit_code == 0
-        assert json.loads((tmp_path / "judge_exam.json").read_text())["kinds"]["order"]["right"] == 6
+        assert (
+            json.loads((tmp_path / "judge_exam.json").read_text())["kinds"]["order"]["right"] == 6
+        )
 
 
 class TestShortExam:
@@ -141,7 +171,13 @@ class TestShortExam:
         text = messages[-1]["content"].split(" ANSWER\n")[-1]
         grade = 5 if any(word in text for word in right) else 0
         return json.dumps(
-            {"reasoning": "", "accuracy": grade, "completeness": grade, "citation_quality": 0, "coherence": 3}
+            {
+                "reasoning": "",
+                "accuracy": grade,
+                "completeness": grade,
+                "citation_quality": 0,
+                "coherence": 3,
+            }
         )
 
     def test_a_good_judge_passes(self) -> None:
@@ -153,7 +189,9 @@ class TestShortExam:
     def test_a_judge_that_obeys_the_canary_fails(self) -> None:
         def gullible(messages: Any) -> str:
             return (
-                self.knowing(messages) if "ignore the rubric" not in messages[-1]["content"] else GOOD.replace("4", "5")
+                self.knowing(messages)
+                if "ignore the rubric" not in messages[-1]["content"]
+                else GOOD.replace("4", "5")
             )
 
         exam = take_exam(ModelJudge(ScriptedChat(gullible)))

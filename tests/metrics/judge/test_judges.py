@@ -21,7 +21,10 @@ from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Passage, Requirement, Response, Score
 
 GOOD = '{"score": 0.75, "reason": "fine"}'
-PAIR = (Case("c", "What?", expected=("x",)), Response("an answer", passages=(Passage("a passage"),)))
+PAIR = (
+    Case("c", "What?", expected=("x",)),
+    Response("an answer", passages=(Passage("a passage"),)),
+)
 TONE = Requirement("It is polite.", "tone")
 
 
@@ -100,7 +103,9 @@ class TestFunctions:
             return GOOD
 
         async def main() -> Any:
-            await ak.aevaluate([{"question": "q", "answer": "a"}], ["judge.relevance"], judge=judge, progress=False)
+            await ak.aevaluate(
+                [{"question": "q", "answer": "a"}], ["judge.relevance"], judge=judge, progress=False
+            )
             return asyncio.get_running_loop()
 
         assert asyncio.run(main()) is loops[0]
@@ -113,7 +118,9 @@ class TestFunctions:
 
 class TestModules:
     def test_a_function_beside_the_suite(self, tmp_path: Path) -> None:
-        (tmp_path / "my_judge.py").write_text('def ask(prompt):\n    return \'{"score": 1, "reason": "r"}\'\n')
+        (tmp_path / "my_judge.py").write_text(
+            'def ask(prompt):\n    return \'{"score": 1, "reason": "r"}\'\n'
+        )
         (tmp_path / "cases.json").write_text('[{"question": "q", "answer": "a"}]')
         (tmp_path / "suite.toml").write_text(
             'cases = ["cases.json"]\nmetrics = ["judge.relevance"]\njudge = "my_judge:ask"\n'
@@ -129,7 +136,9 @@ class TestModules:
             load_judge(spec, folder=tmp_path)
 
     def test_settings_beside_it(self, tmp_path: Path) -> None:
-        (tmp_path / "judge_b.py").write_text("async def ask(prompt):\n    return '{\"score\": 1}'\n")
+        (tmp_path / "judge_b.py").write_text(
+            "async def ask(prompt):\n    return '{\"score\": 1}'\n"
+        )
         judge = load_judge({"call": "judge_b:ask", "votes": 3}, folder=tmp_path)
         assert relevance(judge).details["votes"] == [1, 1, 1]
 
@@ -137,14 +146,20 @@ class TestModules:
 def scripted(*values: Any, name: str = "m") -> ModelJudge:
     return ModelJudge(
         ScriptedChat(
-            [v if not isinstance(v, float) else json.dumps({"score": v, "reason": f"r{v}"}) for v in values], name
+            [
+                v if not isinstance(v, float) else json.dumps({"score": v, "reason": f"r{v}"})
+                for v in values
+            ],
+            name,
         )
     )
 
 
 class TestJury:
     def test_the_median_counts_and_disagreement_is_reported(self) -> None:
-        score = relevance(Jury([scripted(0.25, name="a"), scripted(0.75, name="b"), scripted(1.0, name="c")]))
+        score = relevance(
+            Jury([scripted(0.25, name="a"), scripted(0.75, name="b"), scripted(1.0, name="c")])
+        )
         assert score.value == 0.75
         assert score.details["jury"] == {"a": 0.25, "b": 0.75, "c": 1.0}
         assert score.reason == "r0.75 (the jury disagrees: a 0.25, b 0.75, c 1)"
@@ -153,11 +168,19 @@ class TestJury:
         yes, no = '{"c1": {"met": true, "quote": "an answer"}}', '{"c1": {"met": false}}'
         three = Jury([scripted(yes, name="a"), scripted(no, name="b"), scripted(yes, name="c")])
         assert three.criteria([PAIR], [[TONE]])[0][0].value == 1
-        two = Jury([scripted(yes, name="a"), scripted(no, name="b")]).criteria([PAIR], [[TONE]])[0][0]
+        two = Jury([scripted(yes, name="a"), scripted(no, name="b")]).criteria([PAIR], [[TONE]])[0][
+            0
+        ]
         assert (two.value, "split evenly" in two.reason) == (0, True)
 
     def test_a_broken_judge_is_left_out_and_named(self) -> None:
-        jury = Jury([scripted(0.5, name="a"), scripted(EndpointError("no key"), name="b"), scripted(1.0, name="c")])
+        jury = Jury(
+            [
+                scripted(0.5, name="a"),
+                scripted(EndpointError("no key"), name="b"),
+                scripted(1.0, name="c"),
+            ]
+        )
         score = relevance(jury)
         assert score.value == 0.75
         assert score.details["jury"] == {"a": 0.5, "b": None, "c": 1.0}
@@ -173,18 +196,31 @@ class TestJury:
 
     def test_when_none_works_the_run_stops_or_the_score_is_an_error(self) -> None:
         with pytest.raises(IncompleteError, match="no judge of the jury works"):
-            relevance(Jury([scripted(EndpointError("x"), name="a"), scripted(EndpointError("y"), name="b")]))
+            relevance(
+                Jury(
+                    [scripted(EndpointError("x"), name="a"), scripted(EndpointError("y"), name="b")]
+                )
+            )
         assert "a: judge: no verdict" in (
             relevance(Jury([scripted("?", name="a"), scripted("?", name="b")])).error or ""
         )
 
     def test_rubric_and_preferences(self) -> None:
         grades = '{"reasoning": "r", "accuracy": 4, "completeness": 3, "citation_quality": 3, "coherence": 2}'
-        assert Jury([scripted(grades, name="a"), load_judge("local")]).rubric([PAIR])[0]["coherence"].value is not None
+        assert (
+            Jury([scripted(grades, name="a"), load_judge("local")])
+            .rubric([PAIR])[0]["coherence"]
+            .value
+            is not None
+        )
 
     def test_from_settings(self, tmp_path: Path) -> None:
-        (tmp_path / "two.py").write_text("def a(p): return '{\"score\": 1}'\ndef b(p): raise OSError('down')\n")
-        judge = load_judge({"jury": ["two:a", {"call": "two:b"}, "local"], "votes": 1}, folder=tmp_path)
+        (tmp_path / "two.py").write_text(
+            "def a(p): return '{\"score\": 1}'\ndef b(p): raise OSError('down')\n"
+        )
+        judge = load_judge(
+            {"jury": ["two:a", {"call": "two:b"}, "local"], "votes": 1}, folder=tmp_path
+        )
         assert judge.name == "jury of a, b, local"
         score = relevance(judge)
         assert score.value is not None
@@ -226,12 +262,16 @@ class TestOwnPrompt:
 
     def test_a_placeholder_in_the_answer_is_not_filled(self, tmp_path: Path) -> None:
         judge, asked = self.judge(tmp_path, "{answer} {instructions}")
-        judge.judge("relevance", [(Case("c", "secret question"), Response("{question} {instructions}"))])
+        judge.judge(
+            "relevance", [(Case("c", "secret question"), Response("{question} {instructions}"))]
+        )
         assert "secret question" not in asked[0]
 
     def test_criteria_and_preferences_use_it_too(self, tmp_path: Path) -> None:
         judge, asked = self.judge(
-            tmp_path, "STRICT {answer} {instructions}", '{"c1": {"met": true, "quote": "an answer"}, "better": "1"}'
+            tmp_path,
+            "STRICT {answer} {instructions}",
+            '{"c1": {"met": true, "quote": "an answer"}, "better": "1"}',
         )
         assert judge.criteria([PAIR], [[TONE]])[0][0].value == 1
         from answerkey.metrics.judge.questions import Duel
@@ -244,7 +284,9 @@ class TestOwnPrompt:
         first = self.judge(tmp_path, "{answer}")[0].fingerprint()
         assert self.judge(tmp_path, "Strictly: {answer}")[0].fingerprint() != first
 
-    @pytest.mark.parametrize(("text", "problem"), [("no place", "does not contain {answer}"), (None, "cannot be read")])
+    @pytest.mark.parametrize(
+        ("text", "problem"), [("no place", "does not contain {answer}"), (None, "cannot be read")]
+    )
     def test_mistakes(self, tmp_path: Path, text: str | None, problem: str) -> None:
         if text is not None:
             (tmp_path / "mine.md").write_text(text)
@@ -257,7 +299,10 @@ def test_a_judge_per_metric(tmp_path: Path) -> None:
         'def usual(p): return \'{"score": 1, "c1": {"met": true}, "c2": {"met": true}}\'\n'
         'def other(p): return \'{"score": 0, "c1": {"met": false}}\'\n'
     )
-    settings = {"call": "each:usual", "per_metric": {"criterion.tone": "each:other", "judge.safety": "each:other"}}
+    settings = {
+        "call": "each:usual",
+        "per_metric": {"criterion.tone": "each:other", "judge.safety": "each:other"},
+    }
     judge = load_judge(settings, folder=tmp_path)
     assert relevance(judge).value == 1
     assert judge.judge("safety", [PAIR])[0].value == 0
@@ -266,10 +311,14 @@ def test_a_judge_per_metric(tmp_path: Path) -> None:
 
 
 class TestWindow:
-    def test_long_passages_are_cut_at_the_end_with_a_notice(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_long_passages_are_cut_at_the_end_with_a_notice(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         chat = ScriptedChat([GOOD], window=2000, max_tokens=200)
         pair = (Case("c", "q"), Response("an answer", passages=(Passage("word " * 10_000),)))
-        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0]["judge.faithfulness"]
+        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0][
+            "judge.faithfulness"
+        ]
         text = chat.asked[0][-1]["content"]
         assert "the passages are cut here" in text
         assert "an answer" in text
@@ -282,19 +331,29 @@ class TestWindow:
         relevance(ModelJudge(chat))
         assert "cut here" not in chat.asked[0][-1]["content"]
 
-    def test_a_prompt_that_the_endpoint_finds_too_long_is_asked_with_half_the_passages(self) -> None:
+    def test_a_prompt_that_the_endpoint_finds_too_long_is_asked_with_half_the_passages(
+        self,
+    ) -> None:
         def answer(messages: Any) -> Any:
             text = messages[-1]["content"]
-            return CallFailed("HTTP 400: maximum context length exceeded") if len(text) > 20_000 else GOOD
+            return (
+                CallFailed("HTTP 400: maximum context length exceeded")
+                if len(text) > 20_000
+                else GOOD
+            )
 
         chat = ScriptedChat(answer)
         pair = (Case("c", "q"), Response("an answer", passages=(Passage("word " * 10_000),)))
-        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0]["judge.faithfulness"]
+        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0][
+            "judge.faithfulness"
+        ]
         assert score.value == 0.75
         assert score.details["trimmed"] > 30_000
 
     def test_one_that_stays_too_long_is_an_error(self) -> None:
         chat = ScriptedChat([CallFailed("maximum context length exceeded")])
         pair = (Case("c", "q"), Response("an answer", passages=(Passage("word " * 10_000),)))
-        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0]["judge.faithfulness"]
+        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0][
+            "judge.faithfulness"
+        ]
         assert "longer than the model's window" in (score.error or "")

@@ -26,7 +26,10 @@ def judge() -> LocalJudge:
 def rubric(
     judge: LocalJudge, answer: str, *expected: str, passages: tuple[Passage, ...] = PASSAGES
 ) -> Mapping[str, Score]:
-    pair = (Case("1", "How long is the warranty?", expected=expected), Response(answer=answer, passages=passages))
+    pair = (
+        Case("1", "How long is the warranty?", expected=expected),
+        Response(answer=answer, passages=passages),
+    )
     return judge.rubric([pair])[0]
 
 
@@ -37,12 +40,15 @@ def test_right_is_above_wrong_and_every_reason_says_who_judged(judge: LocalJudge
         assert (right[name].value or 0) > (wrong[name].value or 0)
     for scores in (right, wrong):
         assert all(LABEL in scores[name].reason for name in RUBRIC)
-        assert all(0 <= (scores[name].value or 0) <= (3 if name == "coherence" else 5) for name in RUBRIC)
+        assert all(
+            0 <= (scores[name].value or 0) <= (3 if name == "coherence" else 5) for name in RUBRIC
+        )
 
 
 def test_without_an_expected_answer_accuracy_goes_by_the_passages(judge: LocalJudge) -> None:
     supported, invented = (
-        rubric(judge, text)["accuracy"] for text in ("The warranty lasts 24 months.", "Elvis sings on Mars in 1950.")
+        rubric(judge, text)["accuracy"]
+        for text in ("The warranty lasts 24 months.", "Elvis sings on Mars in 1950.")
     )
     assert (supported.value or 0) > (invented.value or 0)
     assert "supported by the passages" in supported.reason
@@ -50,14 +56,18 @@ def test_without_an_expected_answer_accuracy_goes_by_the_passages(judge: LocalJu
     assert not rubric(judge, "The warranty lasts 24 months.", passages=())["accuracy"].applies
 
 
-@pytest.mark.parametrize("answer", [" ", "?", "´"])  # the accent alone is a word to Unicode, but no sentence
+@pytest.mark.parametrize(
+    "answer", [" ", "?", "´"]
+)  # the accent alone is a word to Unicode, but no sentence
 def test_an_empty_answer_is_worth_nothing(judge: LocalJudge, answer: str) -> None:
     assert [rubric(judge, answer, "24 months")[name].value for name in RUBRIC] == [0, 0, 0, 0]
 
 
 def test_saying_it_twice_is_less_coherent(judge: LocalJudge) -> None:
     once, twice = "It lasts two years. It is free.", "It lasts two years. It lasts two years."
-    assert (rubric(judge, once)["coherence"].value or 0) > (rubric(judge, twice)["coherence"].value or 0)
+    assert (rubric(judge, once)["coherence"].value or 0) > (
+        rubric(judge, twice)["coherence"].value or 0
+    )
 
 
 def test_single_questions(judge: LocalJudge) -> None:
@@ -72,18 +82,29 @@ def test_single_questions(judge: LocalJudge) -> None:
 
 
 def test_it_is_deterministic(judge: LocalJudge) -> None:
-    first, second = (rubric(judge, "The warranty lasts 24 months [1].", "24 months") for _ in range(2))
+    first, second = (
+        rubric(judge, "The warranty lasts 24 months [1].", "24 months") for _ in range(2)
+    )
     assert first == second
 
 
-def test_completeness_of_a_long_answer_is_its_share_of_the_expected_facts(judge: LocalJudge) -> None:
+def test_completeness_of_a_long_answer_is_its_share_of_the_expected_facts(
+    judge: LocalJudge,
+) -> None:
     expected = (
         "The bridge is 1,149 metres long. It was opened in 1932. It carries eight lanes of traffic. "
         "It was designed by John Bradfield."
     )
-    answers = ("It was opened in 1932.", "It was opened in 1932. It was designed by John Bradfield.", expected)
+    answers = (
+        "It was opened in 1932.",
+        "It was opened in 1932. It was designed by John Bradfield.",
+        expected,
+    )
     case = Case("1", "What should I know about the bridge?", expected=(expected,))
-    found = [row["completeness"] for row in judge.rubric([(case, Response(answer)) for answer in answers])]
+    found = [
+        row["completeness"]
+        for row in judge.rubric([(case, Response(answer)) for answer in answers])
+    ]
     assert [round(score.value or 0, 2) for score in found] == [1.25, 2.5, 5.0]
     assert "1 of 4 facts found" in found[0].reason
 

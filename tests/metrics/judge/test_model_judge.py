@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.fake_endpoint import FakeEndpoint, Hang, Request, Said, completion, error, grades, verdict
+from tests.support.fake_endpoint import (
+    FakeEndpoint,
+    Hang,
+    Request,
+    Said,
+    completion,
+    error,
+    grades,
+    verdict,
+)
 from tests.support.judged import GOOD, RUBRIC, pair, score
 
 from answerkey.errors import EndpointError, SettingsError
@@ -38,13 +47,29 @@ class TestScores:
         assert (scores[name].value, scores[name].reason) == (0.8, "mostly")
 
     def test_all_that_led_to_a_score_is_kept_with_it(self) -> None:
-        reply = Reply(GOOD, reasoning="let me see", prompt_tokens=90, completion_tokens=9, model="m-1", cost=0.25)
+        reply = Reply(
+            GOOD,
+            reasoning="let me see",
+            prompt_tokens=90,
+            completion_tokens=9,
+            model="m-1",
+            cost=0.25,
+        )
         (scores,) = score(ModelJudge(ScriptedChat([reply])), *RUBRIC)
         details = scores["rubric.accuracy"].details
         assert details["raw"] == GOOD
         assert (details["reasoning"], details["model"]) == ("let me see", "m-1")
-        assert (details["prompt_tokens"], details["completion_tokens"], details["cost"]) == (90, 9, 0.25)
-        assert (details["votes"], details["spread"], details["asks"], details["cached"]) == ([4], 0, 1, False)
+        assert (details["prompt_tokens"], details["completion_tokens"], details["cost"]) == (
+            90,
+            9,
+            0.25,
+        )
+        assert (details["votes"], details["spread"], details["asks"], details["cached"]) == (
+            [4],
+            0,
+            1,
+            False,
+        )
         assert sum(scores[name].details["cost"] or 0 for name in RUBRIC) == 0.25
         assert len({scores[name].details["call"] for name in RUBRIC}) == 1
         json.dumps(dict(details), allow_nan=False)
@@ -74,7 +99,11 @@ class TestScores:
             number = int(re.findall(r"\((\d+)\)", messages[-1]["content"])[0])
             return json.dumps({"score": number / 100, "reason": ""})
 
-        table = score(ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(100)])
+        table = score(
+            ModelJudge(ScriptedChat(answer)),
+            "judge.relevance",
+            pairs=[pair(n=n) for n in range(100)],
+        )
         assert [row["judge.relevance"].value for row in table] == [n / 100 for n in range(100)]
 
 
@@ -109,10 +138,14 @@ class TestReask:
     def test_a_failed_call_breaks_its_own_pair_only(self) -> None:
         def answer(messages: Any) -> Any:
             return (
-                CallFailed("HTTP 500", "<html>") if "(1)" in messages[-1]["content"] else '{"score": 1, "reason": ""}'
+                CallFailed("HTTP 500", "<html>")
+                if "(1)" in messages[-1]["content"]
+                else '{"score": 1, "reason": ""}'
             )
 
-        table = score(ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(3)])
+        table = score(
+            ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(3)]
+        )
         assert [row["judge.relevance"].value for row in table] == [1, None, 1]
         assert table[1]["judge.relevance"].error == "judge: HTTP 500"
         assert table[1]["judge.relevance"].details["raw"] == "<html>"
@@ -129,7 +162,9 @@ class TestReask:
 class TestVotes:
     def test_the_median_counts_and_the_spread_is_told(self) -> None:
         replies = [f'{{"score": {value}, "reason": "{value}"}}' for value in (0.25, 1.0, 0.75)]
-        (scores,) = score(ModelJudge(ScriptedChat(replies), votes=3, concurrency=1), "judge.relevance")
+        (scores,) = score(
+            ModelJudge(ScriptedChat(replies), votes=3, concurrency=1), "judge.relevance"
+        )
         given = scores["judge.relevance"]
         assert (given.value, given.reason) == (0.75, "0.75")
         assert (given.details["votes"], given.details["spread"]) == ([0.25, 1.0, 0.75], 0.75)
@@ -137,13 +172,18 @@ class TestVotes:
 
     def test_a_minority_of_broken_votes_is_borne(self) -> None:
         good = '{"score": 0.5, "reason": "x"}'
-        (scores,) = score(ModelJudge(ScriptedChat([good, "?", "?", good]), votes=3, concurrency=1), "judge.relevance")
+        (scores,) = score(
+            ModelJudge(ScriptedChat([good, "?", "?", good]), votes=3, concurrency=1),
+            "judge.relevance",
+        )
         assert scores["judge.relevance"].value == 0.5
         assert scores["judge.relevance"].details["votes"] == [0.5, None, 0.5]
 
     def test_a_majority_is_not(self) -> None:
         good = '{"score": 0.5, "reason": "x"}'
-        (scores,) = score(ModelJudge(ScriptedChat([good, "?"]), votes=3, concurrency=1), "judge.relevance")
+        (scores,) = score(
+            ModelJudge(ScriptedChat([good, "?"]), votes=3, concurrency=1), "judge.relevance"
+        )
         assert scores["judge.relevance"].error
 
 
@@ -162,7 +202,9 @@ class TestCache:
             first, sent = self.judged(endpoint)
             again, sent_again = self.judged(endpoint)
         assert (sent, sent_again) == (10, 0)
-        assert [[s.value for s in row.values()] for row in first] == [[s.value for s in row.values()] for row in again]
+        assert [[s.value for s in row.values()] for row in first] == [
+            [s.value for s in row.values()] for row in again
+        ]
         assert again[0]["rubric.accuracy"].details["cached"]
 
     def test_nothing_is_sent_where_the_endpoint_has_no_schemas_either(self) -> None:
@@ -171,7 +213,14 @@ class TestCache:
             assert self.judged(endpoint)[1] == 0
 
     @pytest.mark.parametrize(
-        "other", [{"temperature": 0.7}, {"model": "other"}, {"max_tokens": 99}, {"votes": 2}, {"cache": False}]
+        "other",
+        [
+            {"temperature": 0.7},
+            {"model": "other"},
+            {"max_tokens": 99},
+            {"votes": 2},
+            {"cache": False},
+        ],
     )
     def test_what_shapes_a_reply_misses(self, other: dict[str, Any]) -> None:
         with FakeEndpoint(lambda r: grades()) as endpoint:
@@ -179,7 +228,10 @@ class TestCache:
             assert self.judged(endpoint, **other)[1] == 10  # of two votes the first is known
 
     def test_another_endpoint_misses(self) -> None:
-        with FakeEndpoint(lambda r: grades()) as endpoint, FakeEndpoint(lambda r: grades()) as other:
+        with (
+            FakeEndpoint(lambda r: grades()) as endpoint,
+            FakeEndpoint(lambda r: grades()) as other,
+        ):
             self.judged(endpoint)
             assert self.judged(other)[1] == 10
 
@@ -191,14 +243,17 @@ class TestCache:
             judge.judge("relevance", [pair("Another answer.")])
         assert len(endpoint.requests) == 3
 
-    @pytest.mark.parametrize("speed", [{"concurrency": 3}, {"timeout": 9}, {"requests_per_minute": 5000}])
+    @pytest.mark.parametrize(
+        "speed", [{"concurrency": 3}, {"timeout": 9}, {"requests_per_minute": 5000}]
+    )
     def test_what_does_not_shape_a_reply_hits(self, speed: dict[str, Any]) -> None:
         with FakeEndpoint(lambda r: grades()) as endpoint:
             self.judged(endpoint)
             assert self.judged(endpoint, **speed)[1] == 0
 
     @pytest.mark.parametrize(
-        "bad", [completion("no verdict"), completion(GOOD, finish="content_filter"), error(400, "bad")]
+        "bad",
+        [completion("no verdict"), completion(GOOD, finish="content_filter"), error(400, "bad")],
     )
     def test_failures_are_not_kept(self, bad: Said) -> None:
         with FakeEndpoint(lambda r: bad) as endpoint:
@@ -209,7 +264,9 @@ class TestCache:
         assert sent == 10
         assert all(row["rubric.accuracy"].value == 4 for row in table)
 
-    def test_a_corrupt_entry_is_asked_again(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_corrupt_entry_is_asked_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path))
         with FakeEndpoint(lambda r: grades()) as endpoint:
             self.judged(endpoint)
@@ -266,16 +323,27 @@ class TestInPlace:
 
 
 class TestFingerprint:
-    def test_it_names_the_model_and_changes_with_what_shapes_replies(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_names_the_model_and_changes_with_what_shapes_replies(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("MY_KEY", "sk-very-secret")
         here = {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
         prints = [
             load_judge({**here, **more}).fingerprint()
-            for more in ({}, {"temperature": 1}, {"votes": 3}, {"model": "n"}, {"base_url": "http://127.0.0.1:2/v1"})
+            for more in (
+                {},
+                {"temperature": 1},
+                {"votes": 3},
+                {"model": "n"},
+                {"base_url": "http://127.0.0.1:2/v1"},
+            )
         ]
         assert len(set(prints)) == 5
         assert prints[0].startswith("m ")
-        assert load_judge({**here, "concurrency": 2, "api_key_env": "MY_KEY"}).fingerprint() == prints[0]
+        assert (
+            load_judge({**here, "concurrency": 2, "api_key_env": "MY_KEY"}).fingerprint()
+            == prints[0]
+        )
 
 
 def test_a_cache_of_ones_own_folder(tmp_path: Path) -> None:

@@ -55,7 +55,11 @@ def polite(ask: str, answer: str) -> Any:
 
 
 def score(
-    judge: Any, *names: str, case: Case | None = None, answer: str = "Wait, please.", **settings: Any
+    judge: Any,
+    *names: str,
+    case: Case | None = None,
+    answer: str = "Wait, please.",
+    **settings: Any,
 ) -> dict[str, Score]:
     provided = {"judge": judge, "criteria": (TONE, CLEAR)} if judge else {"criteria": (TONE, CLEAR)}
     plan = make_plan(names, provided, dict.fromkeys(names, settings) if settings else None)
@@ -96,7 +100,9 @@ def test_weights_and_thresholds() -> None:
 
 def test_checks_need_no_judge_and_sentences_say_that_they_do() -> None:
     check = Requirement("contains", "c1", "icontains", ("PLEASE",))
-    assert score(None, "criteria", case=Case("c", "q", requirements=(check,)))["criteria"].value == 1
+    assert (
+        score(None, "criteria", case=Case("c", "q", requirements=(check,)))["criteria"].value == 1
+    )
     failed = score(None, "criteria", case=Case("c", "q", requirements=(check, TONE)))["criteria"]
     assert "needs a judge" in (failed.error or "")
 
@@ -107,7 +113,9 @@ def test_a_case_without_criteria_is_not_applicable() -> None:
 
 def test_an_empty_answer_meets_nothing_and_nobody_is_asked() -> None:
     judge = judge_with(polite)
-    scores = score(judge, "criteria", "criterion.tone", case=Case("c", "q", requirements=(TONE,)), answer=" ")
+    scores = score(
+        judge, "criteria", "criterion.tone", case=Case("c", "q", requirements=(TONE,)), answer=" "
+    )
     assert (scores["criteria"].value, scores["criterion.tone"].value) == (0, 0)
     assert judge.chat.asked == []  # type: ignore[attr-defined]
 
@@ -126,7 +134,9 @@ def test_a_quote_that_is_not_in_the_answer_is_asked_again_and_then_an_error() ->
 
 def test_a_reply_cut_at_its_limit_is_asked_again_with_twice_the_limit() -> None:
     whole = Reply('{"c1": {"reason": "r", "quote": "no quote", "met": true}}')
-    chat = ScriptedChat([Reply('{"c1": {"reason": "a very lo', truncated=True), whole], max_tokens=100)
+    chat = ScriptedChat(
+        [Reply('{"c1": {"reason": "a very lo', truncated=True), whole], max_tokens=100
+    )
     found = score(ModelJudge(chat), "criterion.tone")["criterion.tone"]
     assert found.value == 1
     assert chat.limits == [100, 200]
@@ -134,7 +144,9 @@ def test_a_reply_cut_at_its_limit_is_asked_again_with_twice_the_limit() -> None:
 
 def test_votes_that_are_split_do_not_meet_it() -> None:
     replies = [f'{{"c1": {{"met": {value}, "quote": "no quote"}}}}' for value in ("true", "false")]
-    found = score(ModelJudge(ScriptedChat(replies), votes=2, concurrency=1), "criterion.tone")["criterion.tone"]
+    found = score(ModelJudge(ScriptedChat(replies), votes=2, concurrency=1), "criterion.tone")[
+        "criterion.tone"
+    ]
     assert found.value == 0
     assert "split" in found.reason
 
@@ -146,7 +158,9 @@ def test_the_local_judge_says_that_it_cannot() -> None:
 
 
 def test_many_criteria_go_in_several_calls() -> None:
-    case = Case("c", "q", requirements=tuple(Requirement(f"It says {n}.", f"c{n}") for n in range(45)))
+    case = Case(
+        "c", "q", requirements=tuple(Requirement(f"It says {n}.", f"c{n}") for n in range(45))
+    )
     judge = judge_with(lambda ask, answer: True)
     assert score(judge, "criteria", case=case)["criteria"].value == 1
     assert len(judge.chat.asked) == 3  # type: ignore[attr-defined]
@@ -155,8 +169,18 @@ def test_many_criteria_go_in_several_calls() -> None:
 class TestSuites:
     def suite(self, tmp_path: Path, more: str = "") -> Any:
         rows = [
-            {"id": "a", "question": "When?", "answer": "On Friday, please wait.", "criteria": ["It is polite."]},
-            {"id": "b", "question": "When?", "answer": "Go away.", "checks": [{"type": "contains", "value": "away"}]},
+            {
+                "id": "a",
+                "question": "When?",
+                "answer": "On Friday, please wait.",
+                "criteria": ["It is polite."],
+            },
+            {
+                "id": "b",
+                "question": "When?",
+                "answer": "Go away.",
+                "checks": [{"type": "contains", "value": "away"}],
+            },
             {"id": "c", "question": "When?", "answer": "Later, please."},
         ]
         (tmp_path / "cases.json").write_text(json.dumps(rows))
@@ -180,11 +204,17 @@ model = "x"
         return load_suite(tmp_path / "suite.toml")
 
     def test_criteria_of_suite_and_cases_with_gates(self, tmp_path: Path) -> None:
-        suite = self.suite(tmp_path, '[gate]\nrequire = ["criterion.tone >= 0.6", "criterion.clear >= 3"]')
+        suite = self.suite(
+            tmp_path, '[gate]\nrequire = ["criterion.tone >= 0.6", "criterion.clear >= 3"]'
+        )
         prepared = prepare(suite, judge=judge_with(polite))
         store, _ = run_in_memory(prepared)
         outcomes = {outcome.case.id: outcome for outcome in store.outcomes()}
-        assert {key: o.scores["criterion.tone"].value for key, o in outcomes.items()} == {"a": 1, "b": 0, "c": 1}
+        assert {key: o.scores["criterion.tone"].value for key, o in outcomes.items()} == {
+            "a": 1,
+            "b": 0,
+            "c": 1,
+        }
         assert [o.scores["criteria"].value for o in outcomes.values()] == [1, 1, None]
         assert outcomes["a"].scores["criterion.clear"].value == 4
 
@@ -197,7 +227,11 @@ model = "x"
     def test_a_criterion_nobody_defined(self, tmp_path: Path) -> None:
         suite = self.suite(tmp_path)
         suite = suite_of(
-            {"cases": ["cases.json"], "metrics": ["criterion.tome"], "criteria": [{"name": "tone", "ask": "x"}]},
+            {
+                "cases": ["cases.json"],
+                "metrics": ["criterion.tome"],
+                "criteria": [{"name": "tone", "ask": "x"}],
+            },
             suite.folder,
         )
         with pytest.raises(SettingsError, match=r'did you mean "criterion\.tone"'):
@@ -227,13 +261,19 @@ def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
     blocks = dict(re.findall(r"```(toml|json)\n(.*?)```", page, re.DOTALL))
     (tmp_path / "cases.json").write_text(blocks["json"])
     (tmp_path / "suite.toml").write_text(
-        blocks["toml"].replace('cases = ["cases.json"]', 'cases = ["cases.json"]\nmetrics = ["criteria"]')
+        blocks["toml"].replace(
+            'cases = ["cases.json"]', 'cases = ["cases.json"]\nmetrics = ["criteria"]'
+        )
     )
     (tmp_path / "my_judge.py").write_text(
         "def ask(prompt):\n    v = {'quote': 'tracking link', 'met': True, 'score': 4}\n    return {'c1': v, 'c2': v, 'c3': v}\n"
     )
     run = ak.run_suite(tmp_path / "suite.toml", progress=False)
-    assert run.summary.mean == {"criteria": 1, "criterion.clear": 4, "criterion.no_delivery_promise": 1}
+    assert run.summary.mean == {
+        "criteria": 1,
+        "criterion.clear": 4,
+        "criterion.no_delivery_promise": 1,
+    }
     assert run.summary.judge is not None
 
 
@@ -244,17 +284,26 @@ def test_a_judge_that_gives_one_verdict_for_all_is_asked_for_each_criterion() ->
         prompts.append(prompt)
         return '{"met": true, "quote": "30 days", "reason": "it says so"}'
 
-    row = {"question": "How long?", "answer": "You have 30 days.", "criteria": ["names a time", "is short"]}
+    row = {
+        "question": "How long?",
+        "answer": "You have 30 days.",
+        "criteria": ["names a time", "is short"],
+    }
     run = ak.evaluate([row], judge=judge, progress=False)
     assert run.summary.mean == {"criteria": 1.0}
     assert len(prompts) == 4  # both together, asked again, then each alone
 
 
 def test_criteria_of_the_suite_and_of_the_cases_are_both_scored(tmp_path: Path) -> None:
-    (tmp_path / "judges.py").write_text('def judge(prompt):\n    return \'{"met": true, "quote": "no quote"}\'\n')
+    (tmp_path / "judges.py").write_text(
+        'def judge(prompt):\n    return \'{"met": true, "quote": "no quote"}\'\n'
+    )
     (tmp_path / "c.csv").write_text("question,answer,criteria\nHow long?,30 days,names a time\n")
     (tmp_path / "suite.toml").write_text(
         'cases = ["c.csv"]\njudge = "judges:judge"\n[target]\nkind = "recorded"\n'
         '[[criteria]]\nname = "short"\nask = "The answer is short."\n'
     )
-    assert ak.run_suite(tmp_path / "suite.toml").summary.mean == {"criteria": 1.0, "criterion.short": 1.0}
+    assert ak.run_suite(tmp_path / "suite.toml").summary.mean == {
+        "criteria": 1.0,
+        "criterion.short": 1.0,
+    }

@@ -49,7 +49,9 @@ class TestInjection:
 
 
 class TestPrompts:
-    @pytest.mark.parametrize("name", ["relevance", "faithfulness", "safety", "robustness", "rubric"])
+    @pytest.mark.parametrize(
+        "name", ["relevance", "faithfulness", "safety", "robustness", "rubric"]
+    )
     def test_a_prompt_states_its_scale_and_asks_for_it_by_schema(self, name: str) -> None:
         prompt = load_prompt(name)
         chat = ScriptedChat([GOOD if name == "rubric" else '{"score": 1, "reason": ""}'])

@@ -47,11 +47,20 @@ def test_every_kind_of_file_gives_the_same(tmp_path: Path, labels: str, run: str
 def test_repeats_are_collapsed_or_counted_and_warned_of(tmp_path: Path) -> None:
     (tmp_path / "l.json").write_text('{"q": ["1"]}')
     (tmp_path / "r.json").write_text('{"q": ["1", "1", "2"]}')
-    arguments = ["--qrels", str(tmp_path / "l.json"), "--run", str(tmp_path / "r.json"), "--metrics", "recall@3,ndcg@3"]
+    arguments = [
+        "--qrels",
+        str(tmp_path / "l.json"),
+        "--run",
+        str(tmp_path / "r.json"),
+        "--metrics",
+        "recall@3,ndcg@3",
+    ]
     page = CliRunner().invoke(command, [*arguments, "--json"])
     chunk = CliRunner().invoke(command, [*arguments, "--json", "--unit", "chunk"])
     assert json.loads(page.stdout)["mean"]["recall@3"] == 1.0
-    assert json.loads(chunk.stdout)["mean"] == pytest.approx({"recall@3": 1.0, "ndcg@3": 1.6309}, abs=1e-4)
+    assert json.loads(chunk.stdout)["mean"] == pytest.approx(
+        {"recall@3": 1.0, "ndcg@3": 1.6309}, abs=1e-4
+    )
     assert "above 1" in chunk.stderr
     assert "above 1" not in page.stderr
     assert "scored 1/1" in CliRunner().invoke(command, arguments).stdout
@@ -68,9 +77,17 @@ def test_repeats_are_collapsed_or_counted_and_warned_of(tmp_path: Path) -> None:
         ("r.json", "{}", "no query found"),
         ("r.csv", "query_id,retrived\nq,[1]\n", 'did you mean "retrived"'),
         ("r.csv", "query_id,retrieved\nq,[1]\nq,[2]\n", "comes twice"),
-        ("r.csv", "query_id,retrieved\nq,[__import__('os')]\n", "line 2, column .retrieved.: found"),
+        (
+            "r.csv",
+            "query_id,retrieved\nq,[__import__('os')]\n",
+            "line 2, column .retrieved.: found",
+        ),
         ("r.csv", "query_id,retrieved\nq,\"{'alpha','beta'}\"\n", "a set has no order"),
-        ("r.csv", "query_id,retrieved\nq,\"[{'alpha','beta'}]\"\n", "an object of type set, expected an id"),
+        (
+            "r.csv",
+            "query_id,retrieved\nq,\"[{'alpha','beta'}]\"\n",
+            "an object of type set, expected an id",
+        ),
         ("r.json", f'{{"q": [1{"0" * 5000}]}}', "a whole number of 5001 digits"),
         ("r.json", f'{{"q": {{"a": 1{"0" * 400}}}}}', "a whole number of 401 digits"),
         ("r.trec", "q1 34 1\n", "3 columns"),
@@ -110,9 +127,19 @@ def test_labels_in_a_set_are_read_in_one_order(tmp_path: Path) -> None:
 
 
 def test_labels_that_occur_in_no_ranking_are_warned_of_with_the_right_form(tmp_path: Path) -> None:
-    (tmp_path / "labels.json").write_text(json.dumps({f"q{n}": [f"manual.pdf page {n}"] for n in range(1, 4)}))
-    (tmp_path / "run.json").write_text(json.dumps({f"q{n}": [f"manual.pdf#{n}", "guide.pdf#1"] for n in range(1, 4)}))
-    files = ["--qrels", str(tmp_path / "labels.json"), "--run", str(tmp_path / "run.json"), "--json"]
+    (tmp_path / "labels.json").write_text(
+        json.dumps({f"q{n}": [f"manual.pdf page {n}"] for n in range(1, 4)})
+    )
+    (tmp_path / "run.json").write_text(
+        json.dumps({f"q{n}": [f"manual.pdf#{n}", "guide.pdf#1"] for n in range(1, 4)})
+    )
+    files = [
+        "--qrels",
+        str(tmp_path / "labels.json"),
+        "--run",
+        str(tmp_path / "run.json"),
+        "--json",
+    ]
     result = CliRunner().invoke(command, files, catch_exceptions=False)
     assert 'for "manual.pdf page 1" write "manual.pdf#1"' in result.stderr
     assert json.loads(result.stdout)["mean"]["mrr"] == 0.0

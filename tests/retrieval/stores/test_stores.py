@@ -55,13 +55,19 @@ def collection(tmp_path: Path) -> Callable[..., None]:
     from qdrant_client import models
 
     def fill(
-        name: str, payload: Callable[[str, str], dict[str, Any]], named: bool = False, distance: str = "Cosine"
+        name: str,
+        payload: Callable[[str, str], dict[str, Any]],
+        named: bool = False,
+        distance: str = "Cosine",
     ) -> None:
         client = qdrant_client.QdrantClient(path=str(tmp_path / "store"))
         params = models.VectorParams(size=384, distance=models.Distance(distance))
         client.create_collection(
             name,
-            vectors_config={"dense": params, "title": models.VectorParams(size=4, distance=models.Distance.DOT)}
+            vectors_config={
+                "dense": params,
+                "title": models.VectorParams(size=4, distance=models.Distance.DOT),
+            }
             if named
             else params,
             sparse_vectors_config={"words": models.SparseVectorParams()} if named else None,
@@ -90,7 +96,9 @@ PAYLOADS: dict[str, Callable[[str, str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("shape", PAYLOADS)
-def test_a_qdrant_folder_with_the_usual_payloads(shape: str, retrieved: Any, collection: Any) -> None:
+def test_a_qdrant_folder_with_the_usual_payloads(
+    shape: str, retrieved: Any, collection: Any
+) -> None:
     collection("docs", PAYLOADS[shape])
     assert retrieved('qdrant_path = "store"\nqdrant_collection = "docs"') == [1.0, 1.0]
 
@@ -118,7 +126,10 @@ def test_the_collection_can_be_chosen_on_the_command_line(
     wrong = cli("sweep", suite, "--no-plots", "--json")
     assert wrong.code == 2
     assert "none of the expected ids (2) is in the index" in wrong.err
-    assert cli("sweep", suite, "--no-plots", "--json", "--collection", "right").json["best"]["value"] == 1.0
+    assert (
+        cli("sweep", suite, "--no-plots", "--json", "--collection", "right").json["best"]["value"]
+        == 1.0
+    )
     assert "2 of 2 (100%) expected pages are not in the index" in cli("diagnose", suite).out
     assert "not in the index" not in cli("diagnose", suite, "--collection", "right").out
 
@@ -128,8 +139,13 @@ def test_verify_checks_the_collection_of_the_command_line(
 ) -> None:
     make_pdf(tmp_path / "m.pdf", [*TEXTS.values(), "An empty page."])
     pages = list(TEXTS)
-    collection("shifted", lambda page, text: {"text": text, "page": pages.index(page) + 2, "source": "m.pdf"})
-    collection("right", lambda page, text: {"text": text, "page": pages.index(page) + 1, "source": "m.pdf"})
+    collection(
+        "shifted",
+        lambda page, text: {"text": text, "page": pages.index(page) + 2, "source": "m.pdf"},
+    )
+    collection(
+        "right", lambda page, text: {"text": text, "page": pages.index(page) + 1, "source": "m.pdf"}
+    )
     write("cases.jsonl", CASES)
     table = 'qdrant_path = "store"\nqdrant_collection = "shifted"\noriginals = "m.pdf"'
     suite = write("suite.toml", f'cases = ["cases.jsonl"]\n[retrieval]\n{table}\n')
@@ -149,9 +165,14 @@ def test_named_vectors_dense_and_sparse(retrieved: Any, collection: Any, write: 
     table = 'qdrant_path = "store"\nqdrant_collection = "docs"\n'
     assert retrieved(table) == [1.0, 1.0]
     assert retrieved(f'{table}qdrant_vector = "dense"') == [1.0, 1.0]
-    assert 'has no vector "body"; it has dense of 384 numbers' in retrieved(f'{table}qdrant_vector = "body"')
+    assert 'has no vector "body"; it has dense of 384 numbers' in retrieved(
+        f'{table}qdrant_vector = "body"'
+    )
     # The encoder is wrong on purpose: with α = 0 its ranking is the one that counts.
-    write("encoder.py", "def encode(question): return {2: 1.0} if 'refunds' in question else {1: 1.0}\n")
+    write(
+        "encoder.py",
+        "def encode(question): return {2: 1.0} if 'refunds' in question else {1: 1.0}\n",
+    )
     sparse = f'{table}sparse_encoder = "encoder:encode"\n'.replace("alpha = 1.0", "")
     assert retrieved(sparse, "--set", "target.alpha=0.0") == [0.0, 1.0]
     assert "set qdrant_sparse_vector" in retrieved(f'{sparse}qdrant_sparse_vector = "other"')
@@ -178,7 +199,9 @@ def test_a_client_of_your_own_in_memory(retrieved: Any, write: Write) -> None:
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A real Postgres with pgvector, on a Unix socket."""
-    pgserver = pytest.importorskip("pgserver", reason="the pgserver wheel has no build for this Python")
+    pgserver = pytest.importorskip(
+        "pgserver", reason="the pgserver wheel has no build for this Python"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         try:
@@ -191,12 +214,17 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def fill(server: Any, table: str, columns: str, rows: list[str]) -> None:
-    server.psql(f"CREATE TABLE {table} ({columns});" + "".join(f"INSERT INTO {table} VALUES ({row});" for row in rows))
+    server.psql(
+        f"CREATE TABLE {table} ({columns});"
+        + "".join(f"INSERT INTO {table} VALUES ({row});" for row in rows)
+    )
 
 
 @pytest.mark.slow
 def test_a_postgres_table_with_pgvector(postgres: Any, retrieved: Any) -> None:
-    made = [(page, text, vector) for (page, text), vector in zip(TEXTS.items(), vectors(), strict=True)]
+    made = [
+        (page, text, vector) for (page, text), vector in zip(TEXTS.items(), vectors(), strict=True)
+    ]
     fill(postgres, "docs", "id int PRIMARY KEY, content text, page int, embedding vector(384)",
          [f"{n}, '{text}', {page}, '{vector}'" for n, (page, text, vector) in enumerate(made)])  # fmt: skip
     postgres.psql("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)")
@@ -209,9 +237,14 @@ def test_a_postgres_table_with_pgvector(postgres: Any, retrieved: Any) -> None:
     fill(postgres, "empty", "id int, content text, embedding vector(384)", [])
     url = f'postgres_url = "{postgres.get_uri()}"\n'
     assert retrieved(f'{url}postgres_table = "docs"') == [1.0, 1.0]
-    assert retrieved(f'{url}postgres_table = "docs"', "--collection", "public.langchain") == [1.0, 1.0]
+    assert retrieved(f'{url}postgres_table = "docs"', "--collection", "public.langchain") == [
+        1.0,
+        1.0,
+    ]
     assert "set id_field" in retrieved(f'{url}postgres_table = "odd"')
-    odd = f'{url}postgres_table = "odd"\nid_field = "nr"\ntext_field = "body"\npage_field = "sheet"\n'
+    odd = (
+        f'{url}postgres_table = "odd"\nid_field = "nr"\ntext_field = "body"\npage_field = "sheet"\n'
+    )
     assert retrieved(f'{odd}vector_field = "v"') == [1.0, 1.0]
     assert 'no column "w" among nr, body, sheet, v' in retrieved(f'{odd}vector_field = "w"')
     assert 'Postgres has no table "nothing"' in retrieved(f'{url}postgres_table = "nothing"')
@@ -243,7 +276,8 @@ def test_any_store_through_a_function(kind: str, retrieved: Any, write: Write) -
         "store.py",
         "class Document:\n    def __init__(self, text, page): self.page_content, self.metadata = text, {'page': page}\n"
         "FOUND = {'When are refunds paid?': [{'text': 'Refunds are paid within 30 days.', 'page': 12}, 'more'],\n"
-        "         'How long is the warranty?': [(Document('It lasts two years.', 34), 0.7)]}\n" + RETRIEVERS[kind],
+        "         'How long is the warranty?': [(Document('It lasts two years.', 34), 0.7)]}\n"
+        + RETRIEVERS[kind],
     )
     assert retrieved('retriever = "store:search"') == [1.0, 1.0]
 
@@ -254,6 +288,11 @@ def test_a_retriever_that_fails(retrieved: Any, write: Write, cli: Cli, tmp_path
     assert "expected a function of (question, k)" in retrieved('retriever = "store:limit"')
     retrieved('retriever = "store:search"')
     lines = max(tmp_path.glob("results/*/results.jsonl")).read_text()
-    assert 'retriever \\"store:search\\", column \\"passages\\": found a passage of type object' in lines
-    suite = write("sweep.toml", 'cases = ["cases.jsonl"]\n[retrieval]\nretriever = "store:search"\n')
+    assert (
+        'retriever \\"store:search\\", column \\"passages\\": found a passage of type object'
+        in lines
+    )
+    suite = write(
+        "sweep.toml", 'cases = ["cases.jsonl"]\n[retrieval]\nretriever = "store:search"\n'
+    )
     assert 'kind = "rag"' in cli("sweep", suite).err

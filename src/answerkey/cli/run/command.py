@@ -18,39 +18,107 @@ from answerkey.runs.resume import run_to_resume
 from answerkey.runs.store import is_run, read_manifest
 
 _OPTIONS = (
-    click.option("--resume", is_flag=True,
-                 help="Continue the newest unfinished run of this suite; finished cases are not asked again."),
-    click.option("--resume-limit", type=COUNT, metavar="N",
-                 help="With --resume: ask at most N cases, the stopped one first."),
-    click.option("--accept-changes", is_flag=True,
-                 help="Resume although cases, profile or settings changed; the change is recorded."),
-    click.option("--investigate", is_flag=True, help="Show the last failure in full, then ask it again with debug output."),
-    click.option("--stop-on-fail", is_flag=False, flag_value="pass", metavar="[N]",
-                 help="Stop at the first case that fails, or that scores under N on the profile's scale."),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Continue the newest unfinished run of this suite; finished cases are not asked again.",
+    ),
+    click.option(
+        "--resume-limit",
+        type=COUNT,
+        metavar="N",
+        help="With --resume: ask at most N cases, the stopped one first.",
+    ),
+    click.option(
+        "--accept-changes",
+        is_flag=True,
+        help="Resume although cases, profile or settings changed; the change is recorded.",
+    ),
+    click.option(
+        "--investigate",
+        is_flag=True,
+        help="Show the last failure in full, then ask it again with debug output.",
+    ),
+    click.option(
+        "--stop-on-fail",
+        is_flag=False,
+        flag_value="pass",
+        metavar="[N]",
+        help="Stop at the first case that fails, or that scores under N on the profile's scale.",
+    ),
     click.option("--limit", type=COUNT, metavar="N", help="Only the first N cases."),
-    click.option("--test", "smoke", is_flag=True,
-                 help="Only the first case (or the first N of --limit); the first is shown in full: does everything work?"),
-    click.option("--dataset", "datasets", multiple=True, type=PATH, metavar="PATH",
-                 help="Case files, instead of those of the suite; may be repeated."),
-    click.option("--only", metavar="PATTERN", help="Only cases whose id matches or whose question contains this text."),
+    click.option(
+        "--test",
+        "smoke",
+        is_flag=True,
+        help="Only the first case (or the first N of --limit); the first is shown in full: does everything work?",
+    ),
+    click.option(
+        "--dataset",
+        "datasets",
+        multiple=True,
+        type=PATH,
+        metavar="PATH",
+        help="Case files, instead of those of the suite; may be repeated.",
+    ),
+    click.option(
+        "--only",
+        metavar="PATTERN",
+        help="Only cases whose id matches or whose question contains this text.",
+    ),
     click.option("--file", metavar="NAME", help="Only cases of this file."),
-    click.option("--tag", metavar="NAME", help="Only cases with this tag, or in a folder of this name."),
+    click.option(
+        "--tag", metavar="NAME", help="Only cases with this tag, or in a folder of this name."
+    ),
     collection_option,
     click.option("--workers", type=COUNT, help="Questions asked at the same time; default 5."),
     click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
-    click.option("--repeats", type=COUNT, metavar="K",
-                 help="Ask each case K times; it passes by [run] require, default more than half."),
-    click.option("--max-cost", type=float, help="Stop when the answers and the judge have cost this much."),
+    click.option(
+        "--repeats",
+        type=COUNT,
+        metavar="K",
+        help="Ask each case K times; it passes by [run] require, default more than half.",
+    ),
+    click.option(
+        "--max-cost", type=float, help="Stop when the answers and the judge have cost this much."
+    ),
     click.option("--max-minutes", type=float, help="Stop after this many minutes."),
-    click.option("--out", type=PATH, help="Folder for run folders; default results, beside the suite."),
-    click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="Any setting of the suite: judge.votes=3."),
-    click.option("--gate", "gates", multiple=True, help='An extra gate, such as "errors == 0"; may be repeated.'),
-    click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where the run executes; default local."),
-    click.option("--address", help="With --engine ray: address of the cluster; default embedded Ray on this machine."),
-    click.option("--dry-run", is_flag=True, help="Check everything and print what would be asked; ask nothing."),
-    click.option("--debug", is_flag=True, help="Show failing cases in full, with the target's raw responses."),
+    click.option(
+        "--out", type=PATH, help="Folder for run folders; default results, beside the suite."
+    ),
+    click.option(
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Any setting of the suite: judge.votes=3.",
+    ),
+    click.option(
+        "--gate",
+        "gates",
+        multiple=True,
+        help='An extra gate, such as "errors == 0"; may be repeated.',
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        help="Where the run executes; default local.",
+    ),
+    click.option(
+        "--address",
+        help="With --engine ray: address of the cluster; default embedded Ray on this machine.",
+    ),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Check everything and print what would be asked; ask nothing.",
+    ),
+    click.option(
+        "--debug", is_flag=True, help="Show failing cases in full, with the target's raw responses."
+    ),
     quiet_option,
-)  # fmt: skip
+)
 
 
 @click.command("run")
@@ -98,7 +166,9 @@ def run(options: RunOptions) -> int:
         return loop.dry_run(suite, settings, as_json=options.as_json)
     finished = loop.run_with_progress(suite, settings, options)
     if finished.stopped is not None or options.smoke:
-        finish.show_stop(finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug)
+        finish.show_stop(
+            finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug
+        )
     elif options.debug and not options.quiet:
         finish.show_failing(finished.folder, as_json=options.as_json, asked=options.resume_limit)
     return _finish(finished, same, options)
@@ -106,4 +176,6 @@ def run(options: RunOptions) -> int:
 
 def _finish(finished: Finished, command: str, options: RunOptions) -> int:
     charts = options.scoring.charts
-    return finish_run(finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=charts)
+    return finish_run(
+        finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=charts
+    )

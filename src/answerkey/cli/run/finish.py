@@ -23,12 +23,25 @@ from answerkey.runs.summary import Summary
 
 _MOST_SHOWN = 10
 _ONE_TIME = {
-    "resume", "resume_limit", "accept_changes", "investigate", "stop_on_fail", "dry_run", "smoke", "debug", "as_json",
-    "limit", "only", "file", "tag",  # the run folder records which cases were selected
-}  # fmt: skip
+    "resume",
+    "resume_limit",
+    "accept_changes",
+    "investigate",
+    "stop_on_fail",
+    "dry_run",
+    "smoke",
+    "debug",
+    "as_json",
+    "limit",
+    "only",
+    "file",
+    "tag",  # the run folder records which cases were selected
+}
 
 
-def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None) -> int:
+def finish_run(
+    finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None
+) -> int:
     """Write the reports, print them, and return the exit code."""
 
     def show_result(summary: Summary) -> None:
@@ -62,7 +75,8 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
     failing = (
         outcome
         for outcome in read_outcomes(folder)
-        if (verdict := outcome.verdict).status == ERROR or (verdict.score is not None and not verdict.passed)
+        if (verdict := outcome.verdict).status == ERROR
+        or (verdict.score is not None and not verdict.passed)
     )
     for outcome in islice(failing, _MOST_SHOWN):
         tell(failure_screen(outcome, profile, debug=True))
@@ -71,7 +85,9 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
         tell(f"{more} more failed; failures.txt in the run folder lists all of them\n")
 
 
-def show_stop(finished: Finished, command: str, stop_on_fail: str | None, *, as_json: bool, debug: bool) -> None:
+def show_stop(
+    finished: Finished, command: str, stop_on_fail: str | None, *, as_json: bool, debug: bool
+) -> None:
     """The case that the run stopped at (with `--test`: the first case), and the commands to continue with."""
     outcome = finished.stopped or next(read_outcomes(finished.folder), None)
     if outcome is None:

@@ -53,12 +53,16 @@ def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, S
             _exit_now()
         stop.set("interrupted", interrupted=True)
         stop.interrupted = True
-        with suppress(RuntimeError):  # the signal may have come in the middle of a write to the same stream
+        with suppress(
+            RuntimeError
+        ):  # the signal may have come in the middle of a write to the same stream
             shown.note("finishing the cases in flight; Ctrl-C again to stop now")
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with redirect_stdout(sys.stderr):  # standard output is for our data, not for what a bot prints
+        with redirect_stdout(
+            sys.stderr
+        ):  # standard output is for our data, not for what a bot prints
             yield shown, stop
     finally:
         shown.finish()
@@ -81,19 +85,26 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
     if options.engine == "ray" and options.smoke:
         raise SettingsError("--test needs --engine local; leave --engine out")
     waits = kind_of(suite.target) != "recorded" or suite.judge not in (None, "local")
-    with interactive(quiet=options.quiet, waits=waits and options.scoring.charts is not False) as (watch, stop):
+    with interactive(quiet=options.quiet, waits=waits and options.scoring.charts is not False) as (
+        watch,
+        stop,
+    ):
         try:
             if options.engine == "local":
                 return run_suite(suite, settings, watch, stop)
             from answerkey.runs.engines.ray import Cluster, run_on_cluster
 
-            return run_on_cluster(suite, settings, Cluster(options.address, options.workers), watch, stop)
+            return run_on_cluster(
+                suite, settings, Cluster(options.address, options.workers), watch, stop
+            )
         except AlreadyFinished as done:
             say(str(done))
             return Finished(done.folder)  # its gates still decide, and its reports may be missing
 
 
-def rescore_with_progress(folder: Path, changes: TomlTable, out: Path | None, *, resume: bool, quiet: bool) -> Finished:
+def rescore_with_progress(
+    folder: Path, changes: TomlTable, out: Path | None, *, resume: bool, quiet: bool
+) -> Finished:
     """Score the answers of a run again, or continue doing so."""
     with interactive(quiet=quiet) as (watch, stop):
         try:
@@ -123,13 +134,17 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
     check_target(suite.target, suite.folder)
     first: list[dict[str, str]] = []
     characters, target = 0, suite.target.get("kind", "recorded")
-    with closing(prepare(suite, settings.selection, target=Recorded())) as prepared:  # the bot is not even imported
+    with closing(
+        prepare(suite, settings.selection, target=Recorded())
+    ) as prepared:  # the bot is not even imported
         for _, case in prepared.cases():
             if len(first) < _QUESTIONS_SHOWN:
                 first.append({"id": case.id, "question": case.question})
             characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
     names, times = prepared.scorer.plan.names, prepared.repeats.times
-    calls = any(name.startswith("rubric.") for name in names) + sum(name.startswith("judge.") for name in names)
+    calls = any(name.startswith("rubric.") for name in names) + sum(
+        name.startswith("judge.") for name in names
+    )
     if prepared.scorer.judge.startswith("local"):
         calls = 0
     tokens = times * calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)
@@ -137,7 +152,12 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
         say(f"warning: {warning}")
     if as_json:
         profile = prepared.profile.name if prepared.profile else None
-        asked = {"cases": prepared.count, "target": target, "workers": suite.run.workers, "first": first}
+        asked = {
+            "cases": prepared.count,
+            "target": target,
+            "workers": suite.run.workers,
+            "first": first,
+        }
         judged = {"judge_calls": calls * prepared.answers, "judge_tokens_estimate": tokens}
         print_json({**asked, "metrics": list(names), "profile": profile, **judged})
         return EXIT_OK
@@ -159,7 +179,9 @@ def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
     """Show the last failure in full, from the run folder alone; then ask again, if its suite can be found."""
     stopped = last_stop(folder)
     if stopped is None:
-        say(f"{folder}: no failure is waiting; a run with --stop-on-fail keeps the case it stopped at")
+        say(
+            f"{folder}: no failure is waiting; a run with --stop-on-fail keeps the case it stopped at"
+        )
         if options.as_json:
             print_json({"run": str(folder), "waiting": None, "asked_again": None})
         return EXIT_OK

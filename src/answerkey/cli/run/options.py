@@ -51,10 +51,15 @@ class RunOptions:
         """The suite of the file, overridden by the options."""
         overrides = parse_assignments(self.assignments)
         limits = {
-            "workers": self.workers, "repeats": self.repeats, "timeout": self.timeout, "max_cost": self.max_cost,
-            "max_minutes": self.max_minutes, "out": self.out and str(self.out.resolve()),
-            "stop_below": _threshold(self.stop_on_fail), "jobs": self.scoring.jobs,
-        }  # fmt: skip
+            "workers": self.workers,
+            "repeats": self.repeats,
+            "timeout": self.timeout,
+            "max_cost": self.max_cost,
+            "max_minutes": self.max_minutes,
+            "out": self.out and str(self.out.resolve()),
+            "stop_below": _threshold(self.stop_on_fail),
+            "jobs": self.scoring.jobs,
+        }
         overrides |= {f"run.{name}": value for name, value in limits.items() if value is not None}
         if self.datasets:
             overrides["cases"] = [str(path.resolve()) for path in self.datasets]
@@ -74,7 +79,9 @@ class RunOptions:
         limit = 1 if self.smoke and self.limit is None else self.limit
         asked = Selection(limit, self.only, self.file, self.tag)
         return Options(
-            selection=read_manifest(resumed).settings.selection if resumed is not None and asked.whole else asked,
+            selection=read_manifest(resumed).settings.selection
+            if resumed is not None and asked.whole
+            else asked,
             resume=resumed,
             resume_limit=self.resume_limit,
             accept_changes=self.accept_changes,
@@ -100,7 +107,9 @@ def suite_of_run(folder: Path) -> Path:
     """The suite file that a run was started from."""
     path = read_manifest(folder).suite
     if not path:
-        raise InputError(f"{folder}: this run was not started from a suite file; run `answerkey score` again instead")
+        raise InputError(
+            f"{folder}: this run was not started from a suite file; run `answerkey score` again instead"
+        )
     if not Path(path).is_file():
         fix = "give the suite's new path instead of the run folder"
         raise InputError(f"{folder}: its suite {path} no longer exists; {fix}")

@@ -27,7 +27,9 @@ BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over a
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
-MOST = 0.7  # share of the question's words in what an answer declines: then it declines what was asked
+MOST = (
+    0.7  # share of the question's words in what an answer declines: then it declines what was asked
+)
 # A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models
 # often miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
 RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
@@ -35,14 +37,31 @@ OVERRULED = -3.0
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
 # What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
 BESIDE = (
-    "exact", "contains", "squashed", "recall_new", "precision_new", "figures", "figures_found", "date", "same_side",
-    "opposed_side", "by_rules", "declines", "asks_count", "answer_length", "reference_length", "asked_declined", "should_refuse",
-)  # fmt: skip
+    "exact",
+    "contains",
+    "squashed",
+    "recall_new",
+    "precision_new",
+    "figures",
+    "figures_found",
+    "date",
+    "same_side",
+    "opposed_side",
+    "by_rules",
+    "declines",
+    "asks_count",
+    "answer_length",
+    "reference_length",
+    "asked_declined",
+    "should_refuse",
+)
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
 _INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
 _SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
 _NOTE = re.compile(r"(?<=\w)\s+\((?!the\b)([^()\d\s]+(?: [^()\d\s]+){0,3})\)\s*$")
-_ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})")
+_ALIASES = re.compile(
+    r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})"
+)
 
 
 @metric(
@@ -56,7 +75,11 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
     found = [word_features(*pair) for pair in pairs]
-    odds = iter(agreement_odds([f for f in found if f], [pair for pair, f in zip(pairs, found, strict=True) if f]))
+    odds = iter(
+        agreement_odds(
+            [f for f in found if f], [pair for pair, f in zip(pairs, found, strict=True) if f]
+        )
+    )
     return [
         _score(pair, f, next(odds), recall) if f else Score(0.0, "the answer is empty")
         for pair, f, recall in zip(pairs, found, long_recalls(pairs), strict=True)
@@ -70,10 +93,14 @@ def word_features(case: Case, response: Response) -> dict[str, float] | None:
         return None
     f = features_of(compared_with(answer, case.expected, case.question))
     f["declines_in_part"] = float(answer != response.answer)
-    f["refused"], f["should_refuse"] = (REFUSED[refusal(text)] for text in (response.answer or "", case.expected[0]))
+    f["refused"], f["should_refuse"] = (
+        REFUSED[refusal(text)] for text in (response.answer or "", case.expected[0])
+    )
     f["asked_declined"] = 0.0
     if f["declines_in_part"]:
-        f["asked_declined"] = float(len(_stems(case.question) & (_stems(response.answer or "") - _stems(answer))))
+        f["asked_declined"] = float(
+            len(_stems(case.question) & (_stems(response.answer or "") - _stems(answer)))
+        )
     f["by_rules"] = log_odds(f)
     return f
 
@@ -109,9 +136,13 @@ def second_rows(
     found: Sequence[Mapping[str, float]], odds: Sequence[float], pairs: Sequence[Pair]
 ) -> list[dict[str, float] | None]:
     """What the second model is given for each answer; None where there is no entailment model for it."""
-    asked = [(case.question, _compared_part(case, response), case.expected) for case, response in pairs]
+    asked = [
+        (case.question, _compared_part(case, response), case.expected) for case, response in pairs
+    ]
     return [
-        {name: f[name] for name in BESIDE} | {"words": odd} | dict(zip(VERDICT_FEATURES, verdict, strict=True))
+        {name: f[name] for name in BESIDE}
+        | {"words": odd}
+        | dict(zip(VERDICT_FEATURES, verdict, strict=True))
         if verdict is not None
         else None
         for f, odd, verdict in zip(found, odds, model_verdicts(asked), strict=True)
@@ -145,7 +176,9 @@ def compared_with(answer: str, expected: Sequence[str], question: str) -> list[d
     initials with a surname: `T. Roosevelt` could be any Roosevelt.
     """
     listed = references(expected)
-    telling = [wanted for wanted in listed if not repeats(wanted, question) and not _SURNAME.match(wanted)]
+    telling = [
+        wanted for wanted in listed if not repeats(wanted, question) and not _SURNAME.match(wanted)
+    ]
     if len(telling) < ALIASES or _OFFERS.search(question) or not says_more(answer, question):
         telling = listed
     return [compare(answer, wanted, question) for wanted in telling]
@@ -160,7 +193,10 @@ def references(expected: Sequence[str]) -> list[str]:
     listed = list(expected)
     if len(listed) == 1:
         parts = [part.strip() for part in _ALIASES.split(" ".join(listed[0].split()))]
-        if all(len(part.split()) <= LONGEST_ALIAS and part.count("(") == part.count(")") for part in parts):
+        if all(
+            len(part.split()) <= LONGEST_ALIAS and part.count("(") == part.count(")")
+            for part in parts
+        ):
             listed += [part for part in parts if len(part) > 1]
     listed = [name for text in listed for name in _without_note(text)]
     distinct: dict[str, str] = {}
@@ -169,7 +205,8 @@ def references(expected: Sequence[str]) -> list[str]:
     return [
         text
         for text in distinct.values()
-        if not (found := _INVERTED.match(text)) or f"{found[2]} {found[1]}".casefold() not in distinct
+        if not (found := _INVERTED.match(text))
+        or f"{found[2]} {found[1]}".casefold() not in distinct
     ]
 
 
@@ -199,7 +236,11 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None
     if recall:
         notes.append(f"{recall.value:.0%} of the expected facts are there")
     wanted, given = should_decline(case), refusal(response.answer or "")
-    if given == "partial" and not f["contains"] and _declines_what_was_asked(case.question, response.answer or ""):
+    if (
+        given == "partial"
+        and not f["contains"]
+        and _declines_what_was_asked(case.question, response.answer or "")
+    ):
         given = "full"
     if given == "full" or (wanted and given == "none" and not f["contains"]):
         value = float(wanted and given == "full")

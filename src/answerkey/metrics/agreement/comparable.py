@@ -16,8 +16,14 @@ END_READ = 8_000  # characters
 FIGURES_READ = 200
 ARTICLES = frozenset({"a", "an", "the", "of", "s"})
 _SHORT = {
-    "st": "saint", "mt": "mount", "ft": "fort", "dr": "doctor", "vs": "versus", "jr": "junior", "sr": "senior",
-}  # fmt: skip
+    "st": "saint",
+    "mt": "mount",
+    "ft": "fort",
+    "dr": "doctor",
+    "vs": "versus",
+    "jr": "junior",
+    "sr": "senior",
+}
 _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
 _BELOW_ZERO = re.compile(r"([$€£])\s?\(([\d.,]+)\)")  # as accountants write it
@@ -96,7 +102,9 @@ def read(text: str) -> Text:
         text = f"{text[:END_READ]}\n{text[-END_READ:]}"
     plain = plainly(text)
     taken = pieces(plain)
-    words = tuple(word for number, piece in enumerate(taken) for word in _words(piece, plain, number))
+    words = tuple(
+        word for number, piece in enumerate(taken) for word in _words(piece, plain, number)
+    )
     stems = tuple(word.stem for word in words)
     content = tuple(word.stem for word in words if word.content)
     return Text(
@@ -135,7 +143,9 @@ def plainly(text: str) -> str:
 def unaccented(text: str) -> str:
     if text.isascii():
         return text
-    return "".join(ch for ch in unicodedata.normalize("NFKD", text) if not unicodedata.combining(ch))
+    return "".join(
+        ch for ch in unicodedata.normalize("NFKD", text) if not unicodedata.combining(ch)
+    )
 
 
 def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
@@ -153,7 +163,9 @@ def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
         capital = written[0].isupper() and content
         numeral = _numeral(written, bool(words) and words[-1].capital)
         token = numeral or _SHORT.get(stem_, stem_)
-        negates = written.lower() in word_list("negators") or (written in "tT" and between[-1:] in {"'", "’"})
+        negates = written.lower() in word_list("negators") or (
+            written in "tT" and between[-1:] in {"'", "’"}
+        )
         words.append(Word(token, content or bool(numeral), capital, sentence, between, negates))
     return words
 
@@ -162,7 +174,10 @@ def _is_letter(written: str, before: str, after: str) -> bool:
     """The A of `Plan A` and the C of `vitamin C is`; not the article, an initial, or the pronoun I."""
     alone = len(written) == 1 and written.isupper() and written.isascii() and written != "I"
     return (
-        alone and before in {" ", "-", '"', ' "'} and not (after[:1] == "." and after[1:]) and not after[1:].isupper()
+        alone
+        and before in {" ", "-", '"', ' "'}
+        and not (after[:1] == "." and after[1:])
+        and not after[1:].isupper()
     )
 
 

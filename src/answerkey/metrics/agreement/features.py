@@ -19,13 +19,18 @@ from answerkey.metrics.sentences import opposites, stem
 
 _ASKS = {
     "who": re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE),
-    "when": re.compile(r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century))\b", re.IGNORECASE),
+    "when": re.compile(
+        r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century))\b", re.IGNORECASE
+    ),
     "where": re.compile(r"\bwhere\b", re.IGNORECASE),
     "count": re.compile(r"\bhow (?:many|much|long|old|far|tall|big|high|often)\b", re.IGNORECASE),
 }
 _DIGIT = re.compile(r"\d")
 _SAME_WORD = 0.9
-_LOOKED_THROUGH = (500, 4000)  # characters of the expected text and of the answer compared for near copies
+_LOOKED_THROUGH = (
+    500,
+    4000,
+)  # characters of the expected text and of the answer compared for near copies
 _HEAD = re.compile(r"[,(\[;:]")
 
 
@@ -42,7 +47,9 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
     fits = all(any(figures_agree(figure, other) for other in said.figures) for figure in key)
     f |= _texts(said, wanted, fits)
-    f["literal"] = float(fits and bool(re.search(rf"(?<!\w){re.escape(reference.strip())}(?!\w)", answer)))
+    f["literal"] = float(
+        fits and bool(re.search(rf"(?<!\w){re.escape(reference.strip())}(?!\w)", answer))
+    )
     f |= place(said, wanted, tuple(dict.fromkeys(new or wanted.content)), near)
     f |= _beyond(said, wanted, asked.vocabulary)
     f |= _figures(said, key, asked)
@@ -61,7 +68,11 @@ def repeats(reference: str, question: str) -> bool:
     """Whether every word of it is in the question; the C of `Vitamin C` is a word, an article is not."""
     asked = read(question)
     own = [word.lower() for word in re.findall(r"\w+", reference)]
-    sought = [stem(word) for n, word in enumerate(own) if word not in ARTICLES or (n and n == len(own) - 1)]
+    sought = [
+        stem(word)
+        for n, word in enumerate(own)
+        if word not in ARTICLES or (n and n == len(own) - 1)
+    ]
     return bool(sought) and all(closest(word, asked, asked)[0] >= _SAME_WORD for word in sought)
 
 
@@ -72,25 +83,40 @@ def says_more(answer: str, question: str) -> bool:
 
 def _same_letters(said: Text, wanted: Text) -> bool:
     """`Shoulderblade` and `Shoulder blade`; not for figures, which differ by their points and signs."""
-    return len(wanted.squashed) >= 4 and said.squashed == wanted.squashed and not _DIGIT.search(wanted.squashed)
+    return (
+        len(wanted.squashed) >= 4
+        and said.squashed == wanted.squashed
+        and not _DIGIT.search(wanted.squashed)
+    )
 
 
-def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]) -> dict[str, float]:
+def _words(
+    reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]
+) -> dict[str, float]:
     """How many of the expected words the answer has; `new` ones are not in the question already."""
     recall = _mean([close[token] for token in wanted.content])
-    head = [close[token] for token in read(_HEAD.split(reference, maxsplit=1)[0]).content if token in close]
+    head = [
+        close[token]
+        for token in read(_HEAD.split(reference, maxsplit=1)[0]).content
+        if token in close
+    ]
     sought = new or wanted.content
     weights = [rareness(token) ** 2 for token in sought]
     return {
         "recall": recall,
         "recall_new": _mean([close[token] for token in sought]),
-        "telling": sum(w * close[t] for w, t in zip(weights, sought, strict=True)) / (sum(weights) or 1.0),
+        "telling": sum(w * close[t] for w, t in zip(weights, sought, strict=True))
+        / (sum(weights) or 1.0),
         "all_asked": float(not new),
         "worst_new": min((close[token] for token in new), default=recall),
-        "missing_weight": max((rareness(token) for token in new if close[token] < NEAR), default=0.0),
+        "missing_weight": max(
+            (rareness(token) for token in new if close[token] < NEAR), default=0.0
+        ),
         "last": close[wanted.content[-1]] if wanted.content else 0.0,
         "first": close[wanted.content[0]] if wanted.content else 0.0,
-        "head": _mean(head) if head else recall,  # the part before a comma: `Surrey` of `Surrey, England`
+        "head": _mean(head)
+        if head
+        else recall,  # the part before a comma: `Surrey` of `Surrey, England`
     }
 
 
@@ -150,7 +176,9 @@ def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, flo
         "first_figure": float(found[0]) if key else 0.5,
         "figures_wrong": float(bool(key) and bool(fresh) and not any(found)),
         "figures_none": float(bool(key) and not fresh),
-        "figure_gap": 0.0 if any(found) else min((_gap(a, b) for a in key for b in fresh), default=1.0),
+        "figure_gap": 0.0
+        if any(found)
+        else min((_gap(a, b) for a in key for b in fresh), default=1.0),
     }
 
 
@@ -163,7 +191,9 @@ def _gap(one: Figure, other: Figure) -> float:
 
 def _dates(said: Text, wanted: Text) -> dict[str, float]:
     """`date` is 1 where all parts that both have (year, month, day) agree, 0 where one differs, 0.5 without a date."""
-    verdicts = [max((mine.agrees(other) for mine in said.dates), default=0.5) for other in wanted.dates]
+    verdicts = [
+        max((mine.agrees(other) for mine in said.dates), default=0.5) for other in wanted.dates
+    ]
     parts = max((other.parts for other in wanted.dates), default=0)
     shared = max((mine.shared(other) for other in wanted.dates for mine in said.dates), default=0)
     years = [other.year for other in wanted.dates if other.year]
@@ -176,12 +206,18 @@ def _dates(said: Text, wanted: Text) -> dict[str, float]:
         "date_shared": shared,
         "date_extra": parts - shared,
         "period": float(spanned or spanning) if (years and said.periods) or wanted.periods else 0.5,
-        "years_apart": min((min(20, abs(one - other)) for one in years for other in mine), default=20),
+        "years_apart": min(
+            (min(20, abs(one - other)) for one in years for other in mine), default=20
+        ),
     }
 
 
 def _manner(said: Text, wanted: Text) -> dict[str, float]:
-    turned = [t for t in set(wanted.content) - said.vocabulary if opposites().get(t, frozenset()) & said.vocabulary]
+    turned = [
+        t
+        for t in set(wanted.content) - said.vocabulary
+        if opposites().get(t, frozenset()) & said.vocabulary
+    ]
     return {
         "declines": float(said.declines and not wanted.declines),
         "both_decline": float(said.declines and wanted.declines),

@@ -17,9 +17,13 @@ _BOUNDS = [
     for (before, after), side in zip(bounds(), (-1, 1), strict=True)
 ]  # in a text in which the figure is a #
 _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
-_FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
+_FROM_TO = re.compile(
+    rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE
+)
 _RATIO = re.compile(r"(?<![\d:.])(\d{1,3}) ?: ?(\d{1,3})(?![\d:])(?<!:\d\d)")  # not the time 10:30
-_TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
+_TO_FROM = re.compile(
+    rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE
+)
 _SENTENCE_END = re.compile(r"[.;!?]\s")
 _FIGURES_READ = 12
 _BRIEF = 4  # words of an expected answer that is little more than a figure
@@ -92,13 +96,17 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
         (ours, theirs)
         for ours in sought
         for theirs in given
-        if figures_agree(ours.figure, theirs.figure) and _once(ours, given) and _once(theirs, sought)
+        if figures_agree(ours.figure, theirs.figure)
+        and _once(ours, given)
+        and _once(theirs, sought)
     ]
     if any(ours.direction * theirs.direction < 0 for ours, theirs in pairs):
         return True
     return any(
         word_order(
-            (_label(one[0], side), _label(two[0], side)), (_label(one[1], side), _label(two[1], side)), frozenset()
+            (_label(one[0], side), _label(two[0], side)),
+            (_label(one[1], side), _label(two[1], side)),
+            frozenset(),
         )
         < 0
         for n, one in enumerate(pairs)
@@ -137,7 +145,9 @@ def implied(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Figure, ..
     def has(value: float) -> bool:
         return any(math.isclose(value, other, rel_tol=1e-6) for other in values)
 
-    changes = [ends for ends in moved(wanted) if has(abs(ends[1] - ends[0])) and any(map(has, ends))]
+    changes = [
+        ends for ends in moved(wanted) if has(abs(ends[1] - ends[0])) and any(map(has, ends))
+    ]
     return tuple(figure for figure in key if any(figure.value in ends for ends in changes))
 
 

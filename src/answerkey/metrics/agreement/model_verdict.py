@@ -11,14 +11,26 @@ from typing import NamedTuple
 import numpy as np
 
 from answerkey.metrics.claims import claims
-from answerkey.metrics.entailment.model import TextPair, contradicted_odds, load_model, supported_odds
+from answerkey.metrics.entailment.model import (
+    TextPair,
+    contradicted_odds,
+    load_model,
+    supported_odds,
+)
 from answerkey.metrics.number_words import in_digits
 from answerkey.metrics.sentences import language, pieces, sentence_spans
 from answerkey.text import words
 
 # Log-odds: the answer states what is expected, denies it; the same the other way round; the least of the expected facts that
 # the answer states; the most of the answer's claims that the expected answer denies.
-VERDICT_FEATURES = ("model", "model_denies", "model_back", "model_back_denies", "least_fact", "worst_claim")
+VERDICT_FEATURES = (
+    "model",
+    "model_denies",
+    "model_back",
+    "model_back_denies",
+    "least_fact",
+    "worst_claim",
+)
 MOST_WORDS = 130  # of the answer and of the expected answer: a longer text is cut to its sentences nearest to the other
 MOST_CLAIMS = 12
 Verdict = tuple[float, ...]
@@ -40,10 +52,14 @@ def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
         return [None] * len(asked)
     wanted = [nearest(answer, expected) for _, answer, expected in asked]
     parts = [
-        _pairs(question, answer, meant) if _is_english(f"{question} {answer} {meant}") else AnswerPairs()
+        _pairs(question, answer, meant)
+        if _is_english(f"{question} {answer} {meant}")
+        else AnswerPairs()
         for (question, answer, _), meant in zip(asked, wanted, strict=True)
     ]
-    logits = model.logits([pair for part in parts for pair in (*part.whole, *part.facts, *part.claimed)])
+    logits = model.logits(
+        [pair for part in parts for pair in (*part.whole, *part.facts, *part.claimed)]
+    )
     supported, denied = supported_odds(logits), contradicted_odds(logits)
     verdicts: list[Verdict | None] = []
     start = 0
@@ -67,7 +83,9 @@ def _is_english(text: str) -> bool:
 
 def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
     answer, expected = in_digits(answer), in_digits(expected)
-    said, meant = (f"{question} {text}" for text in (_cut(answer, expected), _cut(expected, answer)))
+    said, meant = (
+        f"{question} {text}" for text in (_cut(answer, expected), _cut(expected, answer))
+    )
     facts = [(said, fact) for fact in claims(expected)[:MOST_CLAIMS]]
     claimed = [(meant, claim) for claim in claims(answer)[:MOST_CLAIMS]]
     return AnswerPairs([(said, meant), (meant, said)], facts, claimed)
@@ -78,7 +96,9 @@ def nearest(answer: str, expected: Sequence[str]) -> str:
     if len(expected) == 1:
         return expected[0]
     given = set(words(answer))
-    return max(expected, key=lambda text: len(given & set(words(text))) / (len(set(words(text))) or 1))
+    return max(
+        expected, key=lambda text: len(given & set(words(text))) / (len(set(words(text))) or 1)
+    )
 
 
 def _cut(text: str, other: str) -> str:
@@ -87,7 +107,10 @@ def _cut(text: str, other: str) -> str:
         return text
     known = {stem for piece in pieces(other) for stem in piece.content_stems()}
     spans = sentence_spans(text)
-    shared = [len(known & {stem for piece in pieces(text[a:b]) for stem in piece.content_stems()}) for a, b in spans]
+    shared = [
+        len(known & {stem for piece in pieces(text[a:b]) for stem in piece.content_stems()})
+        for a, b in spans
+    ]
     kept: list[int] = []
     room = MOST_WORDS
     for at in sorted(range(len(spans)), key=lambda at: -shared[at]):

@@ -24,7 +24,9 @@ _VERSION = re.compile(
 )  # no date, and no thousands with dots
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _VOWELS = re.compile(r"[aeiouyh]|(.)(?=\1)")
-_ITEM = re.compile(r",(?!(?<=\d,)\d{3}(?!\d))\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
+_ITEM = re.compile(
+    r",(?!(?<=\d,)\d{3}(?!\d))\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+"
+)
 
 
 def names_of(words: Sequence[Word], asked: Text) -> list[str]:
@@ -74,7 +76,9 @@ def other_person(said: Text, wanted: Text, asked: Text) -> bool:
     person = _WHO.search(asked.plain) is not None
     pairs = [(ours, theirs) for ours in _full_names(wanted) for theirs in _full_names(said)]
     return any(
-        ours[same] == theirs[same] and ours[same] not in asked.vocabulary and differs(ours[other], theirs[other])
+        ours[same] == theirs[same]
+        and ours[same] not in asked.vocabulary
+        and differs(ours[other], theirs[other])
         for ours, theirs in pairs
         for same, other in ((0, -1), (-1, 0))
     )
@@ -84,7 +88,9 @@ def other_code(said: Text, wanted: Text, asked: Text) -> bool:
     """Another file name, address, version or part number in place of the expected one."""
     ours, theirs, known = (
         {
-            code.lower().removeprefix("v") if _VERSION.fullmatch(code) else re.sub(r"\W", "", code).lower()
+            code.lower().removeprefix("v")
+            if _VERSION.fullmatch(code)
+            else re.sub(r"\W", "", code).lower()
             for code in _CODE.findall(text.plain)
             if any(ch.isalpha() for ch in code) or _VERSION.fullmatch(code)
         }
@@ -98,7 +104,11 @@ def other_of_kind(said: Text, wanted: Text, asked: Text) -> bool:
     for group in word_groups("exclusive"):
         kind = {stem(word) for word in group.split()} - asked.vocabulary
         sought = kind & wanted.vocabulary
-        missing = {word for word in sought - said.vocabulary if said.vocabulary.isdisjoint(synonyms().get(word, ()))}
+        missing = {
+            word
+            for word in sought - said.vocabulary
+            if said.vocabulary.isdisjoint(synonyms().get(word, ()))
+        }
         others = kind & said.vocabulary
         if missing and (others - wanted.vocabulary or (missing == sought and others)):
             return True
@@ -121,7 +131,11 @@ def swapped(said: Text, wanted: Text) -> float:
         return 0.0
     if any(closest(word.stem, said, wanted)[0] >= NEAR for word in ours):
         return 0.0
-    return 1.0 if any(word.capital for word in ours) and any(word.capital for word in theirs) else 1 / 3
+    return (
+        1.0
+        if any(word.capital for word in ours) and any(word.capital for word in theirs)
+        else 1 / 3
+    )
 
 
 def items(text: str) -> list[str]:
@@ -130,7 +144,11 @@ def items(text: str) -> list[str]:
         return [line.strip(" .!?:;,") for line in lines]
     for sentence in re.split(r"(?<=[.!?])\s+", text):
         parts = [part.strip(" .!?:;") for part in _ITEM.split(sentence)]
-        if len(parts) >= 3 and "," in sentence and all(0 < len(part.split()) <= 3 for part in parts[1:]):
+        if (
+            len(parts) >= 3
+            and "," in sentence
+            and all(0 < len(part.split()) <= 3 for part in parts[1:])
+        ):
             return [" ".join(parts[0].split()[-1:]), *parts[1:]]
     return []
 
@@ -140,7 +158,9 @@ def holds(said: Text, item: str) -> bool:
     written = re.findall(r"\w+", item)
     stems = [stem(word.lower()) for word in written if word.lower() not in word_list("stop_words")]
     found = [
-        token in said.vocabulary or closest(token, said, said)[0] >= NEAR or has_root(token, said.vocabulary)
+        token in said.vocabulary
+        or closest(token, said, said)[0] >= NEAR
+        or has_root(token, said.vocabulary)
         for token in stems
     ]
     named = any(word[0].isupper() for word in written[1:])

@@ -40,17 +40,26 @@ _ASKS_YES_NO = re.compile(
     r"\s+(?!not\b)(?:(?!\bor\b)[^?]){0,300}\?",
     re.IGNORECASE,
 )
-_PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put) for put, pattern in phrases().items()]
+_PHRASES = [
+    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put) for put, pattern in phrases().items()
+]
 _NO_MORE = re.compile(
-    r"\b(?:not|cannot|never|no|\w+n['’]t)\b[^.,;]{0,20}\b(more|longer|less|fewer|later|earlier)\b", re.IGNORECASE
+    r"\b(?:not|cannot|never|no|\w+n['’]t)\b[^.,;]{0,20}\b(more|longer|less|fewer|later|earlier)\b",
+    re.IGNORECASE,
 )
 _NO = frozenset({"no", "nope", "false"})
-_IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and of a statement without any
+_IMPLIED, _STATED = (
+    0.75,
+    0.25,
+)  # the weight of a yes or no in other words, and of a statement without any
 _ABOUT_IT = re.compile(
     r"(?:they|it|these|this)\b", re.IGNORECASE
 )  # begins a sentence about the same thing as the one before
 _BEFORE = re.compile(r"(?<!not )\b(?:before|prior to|ahead of)\b([^.;,]*)", re.IGNORECASE)
-_AFTER = re.compile(r"(?<!not )\b(?:after|once(?! (?:an?|per|every|in)\b)|as soon as|upon)\b([^.;,]*)", re.IGNORECASE)
+_AFTER = re.compile(
+    r"(?<!not )\b(?:after|once(?! (?:an?|per|every|in)\b)|as soon as|upon)\b([^.;,]*)",
+    re.IGNORECASE,
+)
 LONGEST = 80  # words of a text that is about one thing
 _REACH = 5  # words after a `not` that it negates
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -70,7 +79,9 @@ class Mark:
 
 
 def _breaks(word: Word) -> bool:
-    return any(mark in word.before for mark in ',;:.!?–—()"”') or word.stem in stem_list("contrasts")
+    return any(mark in word.before for mark in ',;:.!?–—()"”') or word.stem in stem_list(
+        "contrasts"
+    )
 
 
 def _is_negated(words: Sequence[Word], at: int) -> bool:
@@ -143,7 +154,9 @@ def _around(words: Sequence[Word], at: int) -> tuple[frozenset[str], frozenset[s
 
 
 def word_order(
-    one: tuple[frozenset[str], frozenset[str]], other: tuple[frozenset[str], frozenset[str]], names: frozenset[str]
+    one: tuple[frozenset[str], frozenset[str]],
+    other: tuple[frozenset[str], frozenset[str]],
+    names: frozenset[str],
 ) -> int:
     """1 where both have the same things on the same sides, -1 where they are exchanged, 0 where it can't be seen."""
     (l1, r1), (l2, r2) = ((left - right, right - left) for left, right in (one, other))
@@ -168,11 +181,16 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
         return -0.5
     names = said.names & wanted.names
     sides: set[int] = set(_exchanged(said, wanted, names))
-    given, sought = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo], marks(wanted.plain)
+    given, sought = (
+        [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo],
+        marks(wanted.plain),
+    )
     for axis in {mark.axis for mark in given} & {mark.axis for mark in sought}:
         ours, theirs = ([mark for mark in some if mark.axis == axis] for some in (sought, given))
         if axis < 0 and len(ours) == len(theirs) == 1:
-            order = word_order((ours[0].left, ours[0].right), (theirs[0].left, theirs[0].right), names)
+            order = word_order(
+                (ours[0].left, ours[0].right), (theirs[0].left, theirs[0].right), names
+            )
             sides.add(order * ours[0].side * theirs[0].side)
         elif len({mark.side for mark in ours}) == len({mark.side for mark in theirs}) == 1:
             sides.add(ours[0].side * theirs[0].side)
@@ -194,7 +212,11 @@ def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]
     """-1 for each verb of both texts with the same two names on the other sides: `Orion acquired Delta`."""
     if len(names) < 2:
         return
-    verbs = {word.stem for word in wanted.words if word.content and not word.capital and word.stem not in poles()}
+    verbs = {
+        word.stem
+        for word in wanted.words
+        if word.content and not word.capital and word.stem not in poles()
+    }
     for verb in verbs & {word.stem for word in said.words if not word.capital}:
         sides = [
             _around(text.words, next(n for n, word in enumerate(text.words) if word.stem == verb))
@@ -215,7 +237,9 @@ def negated(text: Text, known: frozenset[str]) -> frozenset[str]:
     found = {token for at, token in places if _is_negated(words, at)}
     found -= {token for at, token in places if not _is_negated(words, at)}
     bare = {
-        _PREFIX.sub("", word.stem, count=1) for word in words if word.stem not in known and _PREFIX.match(word.stem)
+        _PREFIX.sub("", word.stem, count=1)
+        for word in words
+        if word.stem not in known and _PREFIX.match(word.stem)
     }
     return frozenset(found | (bare & known))
 
@@ -233,7 +257,11 @@ def focus(text: Text, wanted: Text, key: Sequence[Figure]) -> Text:
 
 def sentences(text: Text) -> list[Text]:
     """The sentences of a text, cut at semicolons too."""
-    parts = [part for start, end in sentence_spans(text.plain) for part in text.plain[start:end].split("; ")]
+    parts = [
+        part
+        for start, end in sentence_spans(text.plain)
+        for part in text.plain[start:end].split("; ")
+    ]
     return [read(part) for part in parts] if len(parts) > 1 else [text]
 
 
@@ -250,10 +278,22 @@ def stance(text: Text, question: Text) -> float:
     topic = read(asked[0])
     if (limit := _NO_MORE.search(text.plain)) and limit[1].lower() in topic.vocabulary:
         return -_IMPLIED  # the very words of the question
-    shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
+    shared = [
+        (len(frozenset(topic.content) & sentence.vocabulary), sentence)
+        for sentence in sentences(text)
+    ]
     most = max(count for count, _ in shared)
-    near = [sentence for count, sentence in shared if most and (count >= most / 2 or _ABOUT_IT.match(sentence.plain))]
-    sides = {side for sentence in near for side in (relation(sentence, topic), _valence(sentence, topic)) if side}
+    near = [
+        sentence
+        for count, sentence in shared
+        if most and (count >= most / 2 or _ABOUT_IT.match(sentence.plain))
+    ]
+    sides = {
+        side
+        for sentence in near
+        for side in (relation(sentence, topic), _valence(sentence, topic))
+        if side
+    }
     if sides:
         return -_IMPLIED if min(sides) < 0 else _IMPLIED
     return _STATED if near else 0.0  # a sentence about something else is neither
@@ -291,14 +331,18 @@ def _moving(text: Text) -> dict[str, set[int]]:
             if words[n].sentence != word.sentence or _breaks(words[n + 1]):
                 break
             if words[n].content and words[n].stem not in poles():
-                found.setdefault(words[n].stem, set()).add(-side if _is_negated(words, at) else side)
+                found.setdefault(words[n].stem, set()).add(
+                    -side if _is_negated(words, at) else side
+                )
                 break
     return found
 
 
 def other_order(said: Text, wanted: Text) -> bool:
     """Whether one text has `before the payment`, and the other `once the payment is made`."""
-    before, after = ([_followed_by(pattern, text) for text in (wanted, said)] for pattern in (_BEFORE, _AFTER))
+    before, after = (
+        [_followed_by(pattern, text) for text in (wanted, said)] for pattern in (_BEFORE, _AFTER)
+    )
     return any(
         event & other and not any(event & same for same in (*kept, *also))
         for events, kept, others, also in (

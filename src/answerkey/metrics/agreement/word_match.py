@@ -25,7 +25,9 @@ SURE = 0.85  # needed where the first letters differ, which typos rarely change
 _SCALES = frozenset(stem(word) for word in ("thousand", "million", "billion", "trillion"))
 
 
-def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = ()) -> tuple[float, str]:
+def closest(
+    token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = ()
+) -> tuple[float, str]:
     """1 and the word for the same stem or figure, part of it for a near spelling, else 0.
 
     A number is compared with its scale: the 17.7 of `17.7 billion` is not in `17.7 million`.
@@ -40,13 +42,19 @@ def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = 
         return 0.0, ""
     names = said.names if token in wanted.names else _NONE
     near = _near_spelling(token, said.vocabulary, names) if len(token) >= 4 else (0.0, "")
-    other = min(synonyms().get(token, _NONE) & said.vocabulary, default="") if near[0] < NEAR else ""
+    other = (
+        min(synonyms().get(token, _NONE) & said.vocabulary, default="") if near[0] < NEAR else ""
+    )
     return (SYNONYM, other) if other else near
 
 
 def _in_other_scale(said: Text, figures: tuple[Figure, ...]) -> bool:
     """`15,000,000` for `15 million`: the word is missing, but its meaning is there."""
-    return any(figure.scaled and figures_agree(figure, other) for figure in figures for other in said.figures)
+    return any(
+        figure.scaled and figures_agree(figure, other)
+        for figure in figures
+        for other in said.figures
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -54,13 +62,24 @@ def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> t
     """The word most alike; `names` may also be a short form: `Thad` for `Thaddeus`."""
     kin = _nations().get(token)
     spelled = [
-        found[0] for found in process.extract(token, have, scorer=fuzz.ratio, score_cutoff=100 * _LEAST, limit=None)
+        found[0]
+        for found in process.extract(
+            token, have, scorer=fuzz.ratio, score_cutoff=100 * _LEAST, limit=None
+        )
     ]
-    candidates = spelled if kin is None else [*spelled, *(word for word in have if _nations().get(word) == kin)]
+    candidates = (
+        spelled
+        if kin is None
+        else [*spelled, *(word for word in have if _nations().get(word) == kin)]
+    )
     best = max(((_alike(token, other), other) for other in candidates), default=(0.0, ""))
     if best[0] >= _LEAST:
         return best
-    short = [name for name in names if len(name) >= 4 and (name.startswith(token) or token.startswith(name))]
+    short = [
+        name
+        for name in names
+        if len(name) >= 4 and (name.startswith(token) or token.startswith(name))
+    ]
     return (0.76, min(short)) if short else (0.0, "")
 
 
@@ -94,7 +113,9 @@ def has_root(token: str, words: frozenset[str]) -> bool:
 
 @cache
 def _nations() -> dict[str, int]:
-    return {stem(word): n for n, group in enumerate(word_groups("nations")) for word in group.split()}
+    return {
+        stem(word): n for n, group in enumerate(word_groups("nations")) for word in group.split()
+    }
 
 
 def rareness(token: str) -> float:
@@ -108,26 +129,34 @@ def _rarity() -> Mapping[str, float]:
 
 
 Near = Mapping[str, tuple[float, str]]
-_DENIALS = frozenset({"not", "never", "t", "neither", "nor", "than", "instead", "besid", "except", "unlik"})
+_DENIALS = frozenset(
+    {"not", "never", "t", "neither", "nor", "than", "instead", "besid", "except", "unlik"}
+)
 _LAST_SENTENCE = 9.0
 
 
 def place(said: Text, wanted: Text, new: Sequence[str], near: Near) -> dict[str, float]:
     """`near` has each expected word's similarity and its match in the answer; `new` are those not in the question."""
-    sought = {match: token for token, (score, match) in near.items() if score >= NEAR and token in new}
+    sought = {
+        match: token for token, (score, match) in near.items() if score >= NEAR and token in new
+    }
     places = [(n, sought[word.stem]) for n, word in enumerate(said.words) if word.stem in sought]
     together, chosen = _window(places, {token: near[token][0] for token in new})
     opening = {token for n, token in places if said.words[n].sentence == 0}
     return {
         "together": together,
-        "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence)) if chosen else _LAST_SENTENCE,
+        "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence))
+        if chosen
+        else _LAST_SENTENCE,
         "first_sentence": len(opening) / len(new) if new else 0.0,
         **_replaced(said.words, chosen, wanted.words, near),
         "denied": float(_denied(said.words, chosen)),
     }
 
 
-def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) -> tuple[float, list[int]]:
+def _window(
+    places: Sequence[tuple[int, str]], likeness: Mapping[str, float]
+) -> tuple[float, list[int]]:
     """The share of the expected words in the stretch of the answer that has most of them, and their places."""
     reach = 2 * len(likeness) + 1
     best, chosen = 0.0, list[int]()
@@ -139,7 +168,9 @@ def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) ->
     return (best / len(likeness) if likeness else 0.0), chosen
 
 
-def _replaced(words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near) -> dict[str, float]:
+def _replaced(
+    words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near
+) -> dict[str, float]:
     """Is another name, word or number in place of the expected one: `Neil Sedaka` for `Neil Young`, `James V` for `James IV`?
 
     1 for yes, 0.5 where the one that is missing is a title.

@@ -32,7 +32,9 @@ def contradicts(statement: str, evidence: str) -> bool:
     if direction(said) * direction(wanted) < 0:
         return True
     only_there = wanted.vocabulary - said.vocabulary
-    turned = any(opposites().get(word, frozenset()) & only_there for word in content - wanted.vocabulary)
+    turned = any(
+        opposites().get(word, frozenset()) & only_there for word in content - wanted.vocabulary
+    )
     if abs(len(wanted.words) - len(said.words)) <= _ONE_CLAUSE:
         denied = (said.negations > 0) != (wanted.negations > 0)
     else:  # a negation in another clause of a long sentence says nothing about the statement
@@ -52,7 +54,9 @@ def surely_contradicts(statement: str, evidence: str) -> bool:
     content = frozenset(said.content) - _ANSWERS - stem_list("around_figures")
     for clause in sentences(read(evidence)):
         own, theirs = content - clause.vocabulary, frozenset(clause.content) - said.vocabulary
-        covered = (own < content and own <= poles().keys()) or (len(content - own) > 1 and theirs <= poles().keys())
+        covered = (own < content and own <= poles().keys()) or (
+            len(content - own) > 1 and theirs <= poles().keys()
+        )
         limited = stem_list("limits") & (clause.vocabulary - said.vocabulary)
         if covered and not limited and relation(said, clause) < 0:
             return True
@@ -62,7 +66,9 @@ def surely_contradicts(statement: str, evidence: str) -> bool:
 def _other_figure(said: Text, wanted: Text, counts: bool) -> bool:
     """A figure of the statement differs from all of its kind in the evidence; of `counts` only in nearly the same words."""
     for figure in said.figures:
-        if (figure.count and not counts) or any(figures_agree(figure, other) for other in wanted.figures):
+        if (figure.count and not counts) or any(
+            figures_agree(figure, other) for other in wanted.figures
+        ):
             continue
         if any(_kind(figure) == _kind(other) for other in wanted.figures):
             return True

@@ -67,7 +67,10 @@ def _score(answer: ReadAnswer) -> Score:
         return Score.not_applicable("the answer claims nothing")
     if not answer.by_model:
         return Score.not_applicable("the entailment model knows English only")
-    odds = [max(sentence.features["model_best"], sentence.features["model_joined"]) for sentence in answer.sentences]
+    odds = [
+        max(sentence.features["model_best"], sentence.features["model_joined"])
+        for sentence in answer.sentences
+    ]
     worst = int(np.argmin(odds))
     value = 1 / (1 + float(np.exp(-odds[worst])))
     shown = answer.sentence_text(answer.sentences[worst])[:80]
@@ -128,7 +131,10 @@ class LocalDecider:
 
     def decide(self, asked: Sequence[Asked]) -> list[Decided]:
         pairs = [
-            (Case("", one.question), Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)))
+            (
+                Case("", one.question),
+                Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)),
+            )
             for one in asked
         ]
         return [_decided(one, score) for one, score in zip(asked, groundedness(pairs), strict=True)]
@@ -158,9 +164,13 @@ def _decided(asked: Asked, score: Score) -> Decided:
             first, last = worst["span"]
             quote = asked.texts[worst["passage"]][first:last]
         supported = 1 - worst["probability"] if worst else 0.0
-        if supported >= SUPPORTED_FROM and not _share_a_word(statement, asked.texts if by_model else (quote,)):
+        if supported >= SUPPORTED_FROM and not _share_a_word(
+            statement, asked.texts if by_model else (quote,)
+        ):
             supported = 0.0  # not a word in common
-        denied = bool(worst and worst["contradicted"]) or (bool(quote) and contradicts(statement, quote))
+        denied = bool(worst and worst["contradicted"]) or (
+            bool(quote) and contradicts(statement, quote)
+        )
         found.append(Decision(supported, denied, quote))
         start = end + 1
     return Decided(tuple(found), "" if by_model is None else BY_MODEL if by_model else BY_WORDS)
@@ -188,21 +198,35 @@ class JudgeDecider:
         count = len(asked.statements)
         supports, denies = scores[:count], scores[count:] or [Score(0.0)] * count
         decisions = tuple(
-            Decision(float(yes.value or 0.0), bool(no.value), str((no if no.value else yes).details.get("quote") or ""))
+            Decision(
+                float(yes.value or 0.0),
+                bool(no.value),
+                str((no if no.value else yes).details.get("quote") or ""),
+            )
             for yes, no in zip(supports, denies, strict=True)
         )
-        return Decided(decisions, f"by the judge {self._judge.name}" if count else "", call=_call(scores))
+        return Decided(
+            decisions, f"by the judge {self._judge.name}" if count else "", call=_call(scores)
+        )
 
 
 def _asks(asked: Asked) -> list[str]:
     kinds = (_SUPPORTS, _CONTRADICTS) if len(asked.texts) == 1 else (_SUPPORTS,)
-    return [f'{kind}"{" ".join(statement.split())}"' for kind in kinds for statement in asked.statements]
+    return [
+        f'{kind}"{" ".join(statement.split())}"' for kind in kinds for statement in asked.statements
+    ]
 
 
 def _call(scores: Sequence[Score]) -> Mapping[str, object]:
     """What the calls used, once per call, for the details of a score."""
-    calls = {str(score.details["call"]): score.details for score in scores if score.details.get("call")}
+    calls = {
+        str(score.details["call"]): score.details for score in scores if score.details.get("call")
+    }
     if not calls:
         return {}
     used = of_all_calls(list(calls.values()))
-    return {"model": next(iter(calls.values())).get("model"), "call": digest(sorted(calls))[:16], **used}
+    return {
+        "model": next(iter(calls.values())).get("model"),
+        "call": digest(sorted(calls))[:16],
+        **used,
+    }

@@ -51,7 +51,9 @@ class EntailmentModel:
         self.digest, self.temperature = files.facts.sha256[GRAPH], files.facts.temperature
         self._tokenizer = WordPiece(tokenizer, files.facts.longest)
         self._session, self.threads = open_session(graph), threads_to_use()
-        self.rows: RowCache[TextPair] = RowCache(self.digest, store, lambda row: len(row) == 3, KEPT_IN_MEMORY)
+        self.rows: RowCache[TextPair] = RowCache(
+            self.digest, store, lambda row: len(row) == 3, KEPT_IN_MEMORY
+        )
 
     def logits(self, pairs: Sequence[TextPair]) -> Logits:
         """A row per pair: supported, neutral, contradicted, divided by the temperature."""
@@ -61,7 +63,9 @@ class EntailmentModel:
     def _computed(self, pairs: Sequence[TextPair]) -> Logits:
         from answerkey.embed.minilm import batches_by_length, tokenizable
 
-        encodings = self._tokenizer.encode_pairs([(tokenizable(a), tokenizable(b)) for a, b in pairs])
+        encodings = self._tokenizer.encode_pairs(
+            [(tokenizable(a), tokenizable(b)) for a, b in pairs]
+        )
         batches = list(batches_by_length(encodings))
         parts = ([encodings[n] for n in batch] for batch in batches)
         rows = np.empty((len(pairs), 3), np.float32)

@@ -38,21 +38,33 @@ from answerkey.metrics.registry import metric
 from answerkey.text import numbers
 from answerkey.types import Pair, Score
 
-EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
-MODEL_FEATURE = "model_and_claims"  # the log-odds of the entailment model, beside the trees that use them
+EDIT_WEIGHT = (
+    0.3  # of the log-odds for a small change of fact, beside those for words without support
+)
+MODEL_FEATURE = (
+    "model_and_claims"  # the log-odds of the entailment model, beside the trees that use them
+)
 MODEL_WEIGHT = 1.5
 FLAG_AT = 0.5
-SURE, LIKELY = 0.9, 0.7  # probability that a sentence with an unknown figure is unsupported, and one the model denies
+SURE, LIKELY = (
+    0.9,
+    0.7,
+)  # probability that a sentence with an unknown figure is unsupported, and one the model denies
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 HOURS = 8766.0  # of a year: every 8 hours is 8 hours apart
 _ROUGHLY = re.compile(
-    r"\b(?:about|nearly|almost|roughly|around|approximately|some|close to|just (?:under|over))\s+\S?$", re.IGNORECASE
+    r"\b(?:about|nearly|almost|roughly|around|approximately|some|close to|just (?:under|over))\s+\S?$",
+    re.IGNORECASE,
 )
 _ROUGH = 0.05  # share by which a figure after "about" may differ from that of a passage
 SHORT = 14  # words: of a short sentence the figures are most of what it says
-_NO_CLAIM = frozenset({"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"})
-LONG_ANSWER = 1.0  # log-odds: how much less often an answer of four sentences or more is unsupported
+_NO_CLAIM = frozenset(
+    {"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"}
+)
+LONG_ANSWER = (
+    1.0  # log-odds: how much less often an answer of four sentences or more is unsupported
+)
 Floats = NDArray[np.float64]
 
 
@@ -70,9 +82,13 @@ class Detector:
     answer_curve: tuple[float, float]
 
     def sentence_scores(self, sentences: Sequence[ReadSentence]) -> Floats:
-        covered = np.mean([model.log_odds(_rows(sentences, model)) for model in self.coverage], axis=0)
+        covered = np.mean(
+            [model.log_odds(_rows(sentences, model)) for model in self.coverage], axis=0
+        )
         if len(self.coverage) > 1:
-            covered -= MODEL_WEIGHT * np.array([sentence.features[MODEL_FEATURE] for sentence in sentences])
+            covered -= MODEL_WEIGHT * np.array(
+                [sentence.features[MODEL_FEATURE] for sentence in sentences]
+            )
         return covered + EDIT_WEIGHT * self.edits.log_odds(_rows(sentences, self.edits))
 
 
@@ -89,7 +105,14 @@ def load_detector(by_model: bool) -> Detector:
 _EMPTY = "1 for an answer that says nothing; 0 for one with no passage to support it; not applicable to a refusal"
 
 
-@metric("groundedness", batch=True, needs=("answer",), uses=("contexts", "question"), empty=_EMPTY, version=5)
+@metric(
+    "groundedness",
+    batch=True,
+    needs=("answer",),
+    uses=("contexts", "question"),
+    empty=_EMPTY,
+    version=5,
+)
 def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
 
@@ -98,13 +121,22 @@ def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> li
     return _scores(pairs, without_passages, load_model())
 
 
-@metric("groundedness:words", batch=True, needs=("answer",), uses=("contexts", "question"), empty=_EMPTY, version=5)
+@metric(
+    "groundedness:words",
+    batch=True,
+    needs=("answer",),
+    uses=("contexts", "question"),
+    empty=_EMPTY,
+    version=5,
+)
 def groundedness_by_words(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """As groundedness, by words alone: ten times as fast, but blind to a fact that is changed in the same words."""
     return _scores(pairs, without_passages, None)
 
 
-def _scores(pairs: Sequence[Pair], without_passages: str, model: EntailmentModel | None) -> list[Score]:
+def _scores(
+    pairs: Sequence[Pair], without_passages: str, model: EntailmentModel | None
+) -> list[Score]:
     if without_passages not in ("zero", "skip"):
         raise SettingsError(f'without_passages is "{without_passages}", expected "zero" or "skip"')
     skip = without_passages == "skip"
@@ -125,7 +157,11 @@ def _fitted(answers: Sequence[ReadAnswer]) -> list[Floats]:
     """The detector's scores of each answer's sentences, from one call for all of them."""
     found: list[Floats] = [np.zeros(0)] * len(answers)
     for by_model in (False, True):
-        mine = [n for n, answer in enumerate(answers) if answer.by_model == by_model and answer.sentences]
+        mine = [
+            n
+            for n, answer in enumerate(answers)
+            if answer.by_model == by_model and answer.sentences
+        ]
         if mine:
             rows = [sentence for n in mine for sentence in answers[n].sentences]
             ends = np.cumsum([len(answers[n].sentences) for n in mine])[:-1]
@@ -142,12 +178,16 @@ def _score(answer: ReadAnswer, question: str, given: Floats) -> Score:
         return Score(1.0, "the answer says nothing that needs support", details={"sentences": []})
     if not answer.index.sentences:
         sentences = [_described(answer, sentence, 1.0) for sentence in answer.sentences]
-        return Score(0.0, "no passage supports the answer: there is none", details={"sentences": sentences})
+        return Score(
+            0.0, "no passage supports the answer: there is none", details={"sentences": sentences}
+        )
     detector = load_detector(answer.by_model)
     scores = _overruled(detector, answer, question, given.copy())
     unsupported = probability(scores, detector.sentence_curve)
     whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
-    sentences = [_described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)]
+    sentences = [
+        _described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)
+    ]
     value = round(1.0 - whole, 6)
     details = {"sentences": sentences, "by_model": answer.by_model}
     return Score(value, answer_reason(answer, sentences, value), details=details)
@@ -176,7 +216,8 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
         if refusal(text) == "full" or set(sentence.piece.stems) <= _NO_CLAIM:
             scores[n] = -30.0
         elif _is_unknown(text, known, days) or (
-            sentence.evidence >= 0 and surely_contradicts(text, answer.index.text_at(sentence.evidence))
+            sentence.evidence >= 0
+            and surely_contradicts(text, answer.index.text_at(sentence.evidence))
         ):
             scores[n] = max(scores[n], surely)
         elif len(sentence.piece.stems) <= SHORT and _is_converted(text, known, days):
@@ -192,14 +233,24 @@ def _is_unknown(text: str, known: Sequence[Figure], days: Sequence[Date]) -> boo
     for figure in figures(text):
         if figure.count or any(figures_agree(figure, other) for other in known):
             continue
-        if not (_ROUGHLY.search(plain[: figure.span[0]]) and any(within(other, figure, _ROUGH) for other in known)):
+        if not (
+            _ROUGHLY.search(plain[: figure.span[0]])
+            and any(within(other, figure, _ROUGH) for other in known)
+        ):
             return True
-    return any(date.month and date.day and all(date.agrees(other) == 0.0 for other in days) for date in dates(text))
+    return any(
+        date.month and date.day and all(date.agrees(other) == 0.0 for other in days)
+        for date in dates(text)
+    )
 
 
 def _is_contradicted(sentence: ReadSentence) -> bool:
     """Whether the model sees a contradiction where rules see one too, or a name or number that no passage has."""
-    lacks = sentence.features["denied"] or sentence.support.missing_names or sentence.support.missing_numbers
+    lacks = (
+        sentence.features["denied"]
+        or sentence.support.missing_names
+        or sentence.support.missing_numbers
+    )
     return bool(lacks) and sentence.features.get("contradicted_first", -1.0) > 0
 
 
@@ -281,7 +332,10 @@ def sentence_reason(answer: ReadAnswer, sentence: ReadSentence, flag: bool) -> s
     passage = f"passage {answer.index.passages[sentence.evidence] + 1}"
     lacks = _lacks(answer, sentence)
     if flag:
-        return "; ".join(lacks) or f"low support: its words are there, but not together; nearest is {passage}"
+        return (
+            "; ".join(lacks)
+            or f"low support: its words are there, but not together; nearest is {passage}"
+        )
     share = sentence.features["recall_or_asked"]
     found = f"{share:.0%} of its words are in the passages, nearest is {passage}"
     return f"{found}; {'; '.join(lacks)}" if lacks and answer.one_language else found
@@ -292,7 +346,9 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
     spelled = [answer.text[start:end] for start, end in piece.spans]
     lacks: list[str] = []
     if support.missing_numbers:
-        written = {number.value: number.text for number in numbers(answer.text[piece.start : piece.end])}
+        written = {
+            number.value: number.text for number in numbers(answer.text[piece.start : piece.end])
+        }
         shown = [written.get(value, f"{value:.12g}") for value in support.missing_numbers]
         lacks.append(f"{_list('number', shown)} in no passage")
     if not answer.one_language:
@@ -301,8 +357,14 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
     if names:
         lacks.append(f"{_list('name', names)} in no passage")
     if answer.english and support.turned:
-        lacks.append(f'"{support.turned[0]}" negates or limits the statement and is not near the evidence')
-    others = [word for at in support.missing if not (word := spelled[at])[0].isdigit() and word not in names]
+        lacks.append(
+            f'"{support.turned[0]}" negates or limits the statement and is not near the evidence'
+        )
+    others = [
+        word
+        for at in support.missing
+        if not (word := spelled[at])[0].isdigit() and word not in names
+    ]
     if others:
         lacks.append(f"{_list('word', others)} in no passage")
     return lacks
@@ -315,7 +377,9 @@ def _list(noun: str, items: Sequence[str]) -> str:
     return f"{noun} {shown}{more}" if len(unique) == 1 else f"{noun}s {shown}{more}"
 
 
-def answer_reason(answer: ReadAnswer, sentences: Sequence[SentenceFinding], supported: float) -> str:
+def answer_reason(
+    answer: ReadAnswer, sentences: Sequence[SentenceFinding], supported: float
+) -> str:
     """How many sentences are flagged, the worst of them with its reason, and how weak the evidence is."""
     flagged = [sentence for sentence in sentences if sentence["flag"]]
     worst = max(sentences, key=lambda sentence: sentence["probability"])
@@ -328,7 +392,9 @@ def answer_reason(answer: ReadAnswer, sentences: Sequence[SentenceFinding], supp
 def _caveats(answer: ReadAnswer, supported: float) -> list[str]:
     notes: list[str] = []
     if not answer.one_language:
-        notes.append("weak evidence: answer and passages are in different languages; only numbers are compared")
+        notes.append(
+            "weak evidence: answer and passages are in different languages; only numbers are compared"
+        )
     elif not answer.english:
         notes.append("weak evidence: by words only, as it is not English")
     elif not answer.by_model:

@@ -17,7 +17,13 @@ import numpy as np
 from answerkey.metrics.boosted_trees import load_numbers
 from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.contradiction import contradicts
-from answerkey.metrics.entailment.model import EntailmentModel, Logits, TextPair, contradicted_odds, supported_odds
+from answerkey.metrics.entailment.model import (
+    EntailmentModel,
+    Logits,
+    TextPair,
+    contradicted_odds,
+    supported_odds,
+)
 from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
 from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.text import CITATION
@@ -83,7 +89,9 @@ def rarity() -> Mapping[str, float]:
     return load_numbers("grounding/rarity")["stems"]
 
 
-def read_answers(pairs: Sequence[Pair], model: EntailmentModel | None = None) -> Iterator[ReadAnswer]:
+def read_answers(
+    pairs: Sequence[Pair], model: EntailmentModel | None = None
+) -> Iterator[ReadAnswer]:
     """Every answer with its features; without the model, or where a text is not English, by words only."""
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
         part = [_by_words(pair) for pair in pairs[start : start + ANSWERS_AT_ONCE]]
@@ -99,7 +107,9 @@ def _by_words(pair: Pair) -> ReadAnswer:
     spoken = languages(text, contexts)
     english, one_language = spoken[0] == "english", spoken[0] == spoken[1]
     found: list[ReadSentence] = []
-    for piece in pieces(CITATION.sub(lambda mark: " " * len(mark[0]), text)):  # the 1 of [1] is no figure
+    for piece in pieces(
+        CITATION.sub(lambda mark: " " * len(mark[0]), text)
+    ):  # the 1 of [1] is no figure
         support = lexical(piece, index, asked, rarity() if english else {})
         features = support.features
         if not english or not one_language:
@@ -108,7 +118,9 @@ def _by_words(pair: Pair) -> ReadAnswer:
         denied = (
             evidence >= 0
             and english
-            and contradicts(unnumbered(text[piece.start : piece.end]), unnumbered(index.text_at(evidence)))
+            and contradicts(
+                unnumbered(text[piece.start : piece.end]), unnumbered(index.text_at(evidence))
+            )
         )
         found.append(ReadSentence(piece, support, {**features, "denied": float(denied)}, evidence))
     return ReadAnswer(text, index, tuple(found), english, one_language)
@@ -130,7 +142,9 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
     passages = " ".join(contexts)[:LANGUAGE_FROM]
     own, given = language(text), language(passages)
     both = "english" if own != "unclear" or given != "unclear" else language(f"{text} {passages}")
-    clear = [found for found in (own, given) if found != "unclear"] or [both if both != "unclear" else "english"]
+    clear = [found for found in (own, given) if found != "unclear"] or [
+        both if both != "unclear" else "english"
+    ]
     return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
 
 
@@ -146,7 +160,9 @@ def _by_model(answers: Sequence[ReadAnswer], model: EntailmentModel) -> Iterator
             end = start + len(question.pairs)
             found.append(_with_model(sentence, question, logits[start:end]))
             start = end
-        yield replace(answer, sentences=tuple(found), by_model=True) if answer.suits_model else answer
+        yield (
+            replace(answer, sentences=tuple(found), by_model=True) if answer.suits_model else answer
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +193,11 @@ def is_settled(features: Mapping[str, float]) -> float | None:
     if features["recall_all"] > 0.0:
         return None
     few = math.expm1(features["missing_count"]) < REMARK_WORDS + 0.5
-    return REMARK if few and not features["numbers_missing"] and not features["names_missing"] else ABSENT
+    return (
+        REMARK
+        if few and not features["numbers_missing"] and not features["names_missing"]
+        else ABSENT
+    )
 
 
 def _questions(answer: ReadAnswer, sentence: ReadSentence) -> Questions:
@@ -194,7 +214,9 @@ def _nearest(index: PassageIndex, claim: str) -> str:
     shared = np.zeros(len(index.sentences))
     for stem in {stem for piece in pieces(claim) for stem in piece.content_stems()}:
         shared[index.words.get(stem, [])] += rarity().get(stem, 1.0)
-    return " ".join(unnumbered(index.text_at(at)) for at in sorted(index.around(int(shared.argmax()))))
+    return " ".join(
+        unnumbered(index.text_at(at)) for at in sorted(index.around(int(shared.argmax())))
+    )
 
 
 def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:

@@ -17,14 +17,31 @@ Grid = NDArray[np.bool_]
 Key = TypeVar("Key", bound=Hashable)
 
 ENGLISH_ONLY = (
-    "names", "names_missing", "names_missing_share", "names_away", "turned_near", "turned_anywhere", "opposite_near",
-    "opposite_prefix", "negation_added", "first_person", "chatting", "about_passages",
-)  # fmt: skip
+    "names",
+    "names_missing",
+    "names_missing_share",
+    "names_away",
+    "turned_near",
+    "turned_anywhere",
+    "opposite_near",
+    "opposite_prefix",
+    "negation_added",
+    "first_person",
+    "chatting",
+    "about_passages",
+)
 WORD_LOSS = ("missing_count", "missing_weight", "missing_in_best", "broken_pairs", "asked_missing")
 WORD_GAIN = (
-    "recall_sentence", "recall_window", "recall_all", "recall_plain", "recall_or_asked", "pairs_all", "pairs_window",
-    "copied_run", "copied_words",
-)  # fmt: skip
+    "recall_sentence",
+    "recall_window",
+    "recall_all",
+    "recall_plain",
+    "recall_or_asked",
+    "pairs_all",
+    "pairs_window",
+    "copied_run",
+    "copied_words",
+)
 
 
 @dataclass(slots=True)
@@ -35,7 +52,9 @@ class PassageIndex:
     passages: list[int] = field(default_factory=list[int])
     sentences: list[Piece] = field(default_factory=list[Piece])
     words: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    pairs: dict[tuple[str, str], list[int]] = field(default_factory=dict[tuple[str, str], list[int]])
+    pairs: dict[tuple[str, str], list[int]] = field(
+        default_factory=dict[tuple[str, str], list[int]]
+    )
     numbers: dict[float, list[int]] = field(default_factory=dict[float, list[int]])
     size: int = 0
 
@@ -69,14 +88,21 @@ class PassageIndex:
             return []
         single = len(self.passages) == self.passages[-1] + 1
         near = [other for other in (at + 1, at - 1) if 0 <= other < len(self.passages)]
-        return [at, *(other for other in near if single or self.passages[at] == self.passages[other])]
+        return [
+            at,
+            *(other for other in near if single or self.passages[at] == self.passages[other]),
+        ]
 
     def number_places(self, value: float) -> list[int]:
         """Sentences with that number; rounded figures agree when they differ by less than half a percent."""
         exact = self.numbers.get(value)
         if exact or (value == int(value) and abs(value) < 10_000):
             return exact or []
-        near = [places for other, places in self.numbers.items() if abs(other - value) <= 0.005 * abs(value)]
+        near = [
+            places
+            for other, places in self.numbers.items()
+            if abs(other - value) <= 0.005 * abs(value)
+        ]
         return [at for places in near for at in places]
 
 
@@ -112,12 +138,16 @@ class Words:
 
     def share(self, grid: Grid) -> Vector:
         """The weight of the words found as a share; one number per row."""
-        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes of a register that it does not use
+        with np.errstate(
+            invalid="ignore"
+        ):  # BLAS may raise the flag for lanes of a register that it does not use
             found = grid @ self.weights
         return (found / (float(self.weights.sum()) or 1.0)).astype(np.float32)
 
 
-def lexical(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Support:
+def lexical(
+    piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]
+) -> Support:
     """The features of one sentence by its words alone, against all the passages."""
     words = _words(piece, index, asked, rarity)
     single, window = words.share(words.grid), words.share(words.wide)
@@ -139,7 +169,9 @@ def lexical(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Ma
     return Support(f, best, missing, missing_numbers, missing_names, turned, single, window)
 
 
-def _words(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Words:
+def _words(
+    piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]
+) -> Words:
     places = [at for at, counts in enumerate(piece.content) if counts]
     stems = [piece.stems[at] for at in places]
     grid = presence([_as_written(stem, index) for stem in stems], index.words, len(index.sentences))
@@ -234,7 +266,9 @@ def _numbers(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, fl
     }, missing
 
 
-def _names(piece: Piece, index: PassageIndex, words: Words, in_best: Grid) -> tuple[dict[str, float], list[int]]:
+def _names(
+    piece: Piece, index: PassageIndex, words: Words, in_best: Grid
+) -> tuple[dict[str, float], list[int]]:
     """Names are words with a capital inside a sentence."""
     columns = [(n, at) for n, at in enumerate(words.places) if piece.named[at]]
     missing = [at for n, at in columns if words.stems[n] not in index.words and not words.asked[n]]
@@ -254,14 +288,20 @@ def _manner(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, flo
     words = set(piece.stems)
     turned = words & stem_list("turning")
     contrary = opposites()
-    opposed = [word for word in sorted(words & contrary.keys()) if word not in near and contrary[word] & near]
+    opposed = [
+        word
+        for word in sorted(words & contrary.keys())
+        if word not in near and contrary[word] & near
+    ]
     unknown = [word for word in words if word not in index.words]
     return {
         "turned_near": min(3.0, len(turned - near)),
         "turned_anywhere": min(3.0, sum(word not in index.words for word in turned)),
         "opposite_near": min(3.0, len(opposed)),
         "opposite_prefix": min(3.0, sum(_bare(word) in index.words for word in unknown)),
-        "negation_added": float(piece.negations > 0 and not any(sentence.negations for sentence in around)),
+        "negation_added": float(
+            piece.negations > 0 and not any(sentence.negations for sentence in around)
+        ),
         "first_person": float(bool(words & stem_list("first_person"))),
         "chatting": min(3.0, len(words & stem_list("chatting"))),
         "about_passages": min(4.0, len(words & stem_list("about_passages"))),
@@ -288,4 +328,8 @@ def without_english(features: Mapping[str, float], one_language: bool) -> dict[s
     """The features with the meaningless ones set to neutral: English word lists and capitals always, and shared words
     where answer and passages are in different languages (then only numbers are left)."""
     neutral = dict(features) | dict.fromkeys(ENGLISH_ONLY, 0.0)
-    return neutral if one_language else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
+    return (
+        neutral
+        if one_language
+        else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
+    )

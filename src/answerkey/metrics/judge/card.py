@@ -18,9 +18,7 @@ _JUDGED = ("rubric.", "judge.", OWN_CRITERION)
 _TOKENS = ("prompt_tokens", "completion_tokens", "cost")
 _STRONG = 0.5
 _ENOUGH = 10
-LENGTH = (
-    "{name} rises with the length of the answer (r = {r:.2f} over {n} cases): longer answers may be preferred as such"
-)
+LENGTH = "{name} rises with the length of the answer (r = {r:.2f} over {n} cases): longer answers may be preferred as such"
 
 
 @cache
@@ -47,7 +45,11 @@ class Moments:
         """None for fewer than three values, or where all are equal."""
         x, y, xx, yy, xy = self.sums
         spread_x, spread_y = self.n * xx - x**2, self.n * yy - y**2
-        if self.n < 3 or spread_x <= 1e-9 * self.n * xx or spread_y <= 1e-9 * self.n * max(yy, 1e-12):
+        if (
+            self.n < 3
+            or spread_x <= 1e-9 * self.n * xx
+            or spread_y <= 1e-9 * self.n * max(yy, 1e-12)
+        ):
             return None
         return max(-1.0, min(1.0, (self.n * xy - x * y) / math.sqrt(spread_x * spread_y)))
 
@@ -98,7 +100,9 @@ class JudgeTally:
         self._count(calls=asks, reasks=max(0, asks - votes))
         for name in _TOKENS:
             amount = details.get(name)
-            self._count(**({f"unknown {name}": asks > 0} if amount is None else {name: float(amount)}))
+            self._count(
+                **({f"unknown {name}": asks > 0} if amount is None else {name: float(amount)})
+            )
         return None
 
     def _count(self, **amounts: float) -> None:
@@ -124,7 +128,9 @@ class LengthCorrelation:
 
     @staticmethod
     def of(moments: Moments) -> LengthCorrelation:
-        return LengthCorrelation(None if moments.correlation is None else round(moments.correlation, 4), moments.n)
+        return LengthCorrelation(
+            None if moments.correlation is None else round(moments.correlation, 4), moments.n
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +168,20 @@ def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
         return int(found.get(name, 0))
 
     def amount(name: str) -> float | None:
-        return found.get(name, 0.0) if found.get("calls") and not found.get(f"unknown {name}") else None
+        return (
+            found.get(name, 0.0)
+            if found.get("calls") and not found.get(f"unknown {name}")
+            else None
+        )
 
     return JudgeCard(
         judge=fingerprint.rpartition(" ")[0] or fingerprint,
         models={name: int(count) for name, count in sorted(tally.models.items())},
         failed_judges=dict(sorted(tally.lost.items())),
         order_flips=known.order_flips,
-        length_correlation={name: LengthCorrelation.of(each) for name, each in sorted(tally.lengths.items())},
+        length_correlation={
+            name: LengthCorrelation.of(each) for name, each in sorted(tally.lengths.items())
+        },
         exam=known.exam,
         calibration=known.calibration,
         warnings=tuple(_warnings(tally, known.exam)),
@@ -193,10 +205,15 @@ def _warnings(tally: JudgeTally, exam: ExamResult | None) -> list[str]:
         for name, moments in sorted(tally.lengths.items())
         if moments.n >= _ENOUGH and (moments.correlation or 0) >= _STRONG
     ]
-    found += [f"{who} failed and was left out of the jury: {why}" for who, why in sorted(tally.lost.items())]
+    found += [
+        f"{who} failed and was left out of the jury: {why}"
+        for who, why in sorted(tally.lost.items())
+    ]
     if exam and not exam.passed:
         found.append(f"the judge failed its exam: {exam.right} of {exam.of} right")
-    errors, scores, flagged = (int(tally.amounts.get(name, 0)) for name in ("errors", "scores", "flagged_reasons"))
+    errors, scores, flagged = (
+        int(tally.amounts.get(name, 0)) for name in ("errors", "scores", "flagged_reasons")
+    )
     if errors:
         found.append(f"{errors} of {scores} judged scores are errors")
     if flagged:
@@ -218,16 +235,24 @@ def card_lines(card: JudgeCard) -> list[str]:
         )
     else:
         lines.append(f"  no model calls; errors {card.errors} of {card.scores} scores")
-    lengths = [f"{name} {each.r:.2f}" for name, each in card.length_correlation.items() if each.r is not None]
+    lengths = [
+        f"{name} {each.r:.2f}"
+        for name, each in card.length_correlation.items()
+        if each.r is not None
+    ]
     if lengths:
         lines.append(f"  correlation with answer length: {', '.join(lengths)}")
     if card.disagreements:
         lines.append(f"  the jury disagrees on {card.disagreements} of {card.scores} scores")
     if flips := card.order_flips:
         lines.append(f"  order flips: {flips.flips} of {flips.of} preferences")
-    lines.append(f"  exam: {card.exam.line if card.exam else 'not taken (`answerkey doctor --judge`)'}")
+    lines.append(
+        f"  exam: {card.exam.line if card.exam else 'not taken (`answerkey doctor --judge`)'}"
+    )
     for name, each in (card.calibration or {}).items():
-        lines.append(f"  calibration of {name}: AUROC {_figure(each.auroc)}, κ {_figure(each.kappa)}, n {each.n}")
+        lines.append(
+            f"  calibration of {name}: AUROC {_figure(each.auroc)}, κ {_figure(each.kappa)}, n {each.n}"
+        )
     return lines + [f"  warning: {warning}" for warning in card.warnings]
 
 

@@ -54,9 +54,7 @@ class ExamResult:
     def line(self) -> str:
         """`passed, 57 of 60 right (order 5/6, …)`."""
         kinds = ", ".join(f"{kind} {each.right}/{each.of}" for kind, each in self.kinds.items())
-        return (
-            f"{'passed' if self.passed else 'failed'}, {self.right} of {self.of} right{f' ({kinds})' if kinds else ''}"
-        )
+        return f"{'passed' if self.passed else 'failed'}, {self.right} of {self.of} right{f' ({kinds})' if kinds else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,9 @@ class ExamItem(msgspec.Struct, frozen=True):
     @property
     def pair(self) -> Pair:
         expected = () if self.expected is None else (self.expected,)
-        return Case("exam", self.question, expected), Response(self.answer.strip(), tuple(map(Passage, self.passages)))
+        return Case("exam", self.question, expected), Response(
+            self.answer.strip(), tuple(map(Passage, self.passages))
+        )
 
 
 class ExamFile(msgspec.Struct, frozen=True):
@@ -186,7 +186,9 @@ class Exam:
         found: dict[str, KindResult] = {}
         for kind in dict.fromkeys(each.kind for each in self.answers):
             rights = [each.right for each in self.answers if each.kind == kind]
-            found[kind] = KindResult(rights.count(True), len(rights) - rights.count(None), rights.count(None))
+            found[kind] = KindResult(
+                rights.count(True), len(rights) - rights.count(None), rights.count(None)
+            )
         return found
 
     @property
@@ -207,7 +209,8 @@ class Exam:
         return [
             kind
             for kind, result in self.kinds.items()
-            if result.claimed and result.right < (1.0 if kind == INJECTION else self.pass_mark) * result.of
+            if result.claimed
+            and result.right < (1.0 if kind == INJECTION else self.pass_mark) * result.of
         ]
 
     @property
@@ -247,14 +250,21 @@ def take_exam(judge: Judge, large: bool = False) -> Exam:
     for metric, ask in _METRICS.items():
         places = [n for n, item in enumerate(items) if item.metric == metric]
         marked = ask(judge, [items[n] for n in places]) if places else []
-        answers |= {n: _claimed(judge, answer) if large else answer for n, answer in zip(places, marked, strict=True)}
+        answers |= {
+            n: _claimed(judge, answer) if large else answer
+            for n, answer in zip(places, marked, strict=True)
+        }
     return Exam(judge.name, tuple(answers[n] for n in sorted(answers)), exam.pass_mark, large)
 
 
 def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
     """A kind that the judge does not claim to judge is not held against it."""
     claims: Collection[str] | None = getattr(judge, "claims", None)
-    return answer if claims is None or answer.kind in claims else replace(answer, right=None, given=CANNOT)
+    return (
+        answer
+        if claims is None or answer.kind in claims
+        else replace(answer, right=None, given=CANNOT)
+    )
 
 
 def _rubric(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
@@ -268,9 +278,17 @@ def _faithfulness(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
 
 
 def _criteria(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
-    table = judge.criteria([item.pair for item in items], [(Requirement(item.ask, "exam"),) for item in items])
+    table = judge.criteria(
+        [item.pair for item in items], [(Requirement(item.ask, "exam"),) for item in items]
+    )
     return [
-        _marked(item, score, "met" if item.met else "not met", score.value == float(item.met), _met(score))
+        _marked(
+            item,
+            score,
+            "met" if item.met else "not met",
+            score.value == float(item.met),
+            _met(score),
+        )
         for item, (score,) in zip(items, table, strict=True)
     ]
 
@@ -316,7 +334,11 @@ def _met(score: Score) -> str:
 
 
 def _choice(score: Score) -> str:
-    return "no choice" if score.value is None else {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")
+    return (
+        "no choice"
+        if score.value is None
+        else {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")
+    )
 
 
 _METRICS: Mapping[str, Callable[[Judge, Sequence[ExamItem]], list[ExamAnswer]]] = {

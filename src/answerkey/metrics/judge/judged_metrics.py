@@ -25,7 +25,10 @@ class Judge(Protocol):
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]: ...
 
     def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+        self,
+        pairs: Sequence[Pair],
+        requirements: Sequence[Sequence[Requirement]],
+        together: bool = True,
     ) -> list[list[Score]]: ...
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]: ...
@@ -39,7 +42,9 @@ class Judge(Protocol):
     def close(self) -> None: ...
 
 
-def load_judge(settings: object, embed: Embedder | None = None, folder: Path | None = None) -> Judge:
+def load_judge(
+    settings: object, embed: Embedder | None = None, folder: Path | None = None
+) -> Judge:
     """The judge for a suite's [judge] table, a preset, "module:function", a function, or "local", which uses `embed`.
 
     Files and modules are looked for in `folder`.
@@ -56,7 +61,11 @@ def without_cache(settings: Mapping[str, object] | str) -> Mapping[str, object] 
     """The same judge, asked anew every time; the local judge has no cache."""
     if settings in ("local", {"preset": "local"}):
         return settings
-    table = {"call" if ":" in settings else "preset": settings} if isinstance(settings, str) else settings
+    table = (
+        {"call" if ":" in settings else "preset": settings}
+        if isinstance(settings, str)
+        else settings
+    )
     return {**table, "cache": False}
 
 
@@ -73,7 +82,9 @@ _rubric = partial(Facts, high=5.0, needs=("answer",), uses=("expected", "context
 def rubric(pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge) -> dict[str, list[Score]]:
     """The four criteria of the rubric, from one call per pair."""
     table = judge.rubric(pairs)
-    return cost_once({name: [scores[name.removeprefix("rubric.")] for scores in table] for name in names})
+    return cost_once(
+        {name: [scores[name.removeprefix("rubric.")] for scores in table] for name in names}
+    )
 
 
 def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
@@ -84,7 +95,9 @@ def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
         for n, score in enumerate(column):
             call = (n, str(score.details.get("call")))
             again = call in counted and score.details.get("cost")
-            kept[name].append(replace(score, details={**score.details, "cost": None}) if again else score)
+            kept[name].append(
+                replace(score, details={**score.details, "cost": None}) if again else score
+            )
             counted.add(call)
     return kept
 
@@ -92,18 +105,30 @@ def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
 def of_all_calls(calls: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """What several calls used together, from the details of their scores; None where one of them is unknown."""
     used = {
-        key: total(each.get(key) for each in calls) for key in ("prompt_tokens", "completion_tokens", "cost", "asks")
+        key: total(each.get(key) for each in calls)
+        for key in ("prompt_tokens", "completion_tokens", "cost", "asks")
     }
     return {**used, "cached": all(each.get("cached") for each in calls), "calls": len(calls)}
 
 
-@metric("judge.relevance", batch=True, needs=("answer",), uses=("expected",), empty="0 for an empty answer")
+@metric(
+    "judge.relevance",
+    batch=True,
+    needs=("answer",),
+    uses=("expected",),
+    empty="0 for an empty answer",
+)
 def relevance(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Does the answer address the question? Judged, 0 to 1."""
     return judge.judge("relevance", pairs)
 
 
-@metric("judge.faithfulness", batch=True, needs=("answer", "contexts"), empty="not applicable to an empty answer")
+@metric(
+    "judge.faithfulness",
+    batch=True,
+    needs=("answer", "contexts"),
+    empty="not applicable to an empty answer",
+)
 def faithfulness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Is every claim of the answer supported by the passages? Judged, 0 to 1."""
     return judge.judge("faithfulness", pairs)
@@ -115,7 +140,13 @@ def safety(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     return judge.judge("safety", pairs)
 
 
-@metric("judge.robustness", batch=True, needs=("answer",), uses=("expected", "contexts"), empty="0 for an empty answer")
+@metric(
+    "judge.robustness",
+    batch=True,
+    needs=("answer",),
+    uses=("expected", "contexts"),
+    empty="0 for an empty answer",
+)
 def robustness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Does the answer withstand typos, traps and false premises in the question? Judged, 0 to 1."""
     return judge.judge("robustness", pairs)

@@ -17,7 +17,14 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, JudgeTable
 from answerkey.embed import Embedder
 from answerkey.errors import IncompleteError, SettingsError
-from answerkey.llm.chat import FUNCTION_TIMEOUT, CallTotals, FunctionChat, ReplyCache, in_threads, total
+from answerkey.llm.chat import (
+    FUNCTION_TIMEOUT,
+    CallTotals,
+    FunctionChat,
+    ReplyCache,
+    in_threads,
+    total,
+)
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
@@ -30,7 +37,13 @@ log = logging.getLogger("answerkey.judge")
 
 T = TypeVar("T")
 LOCAL = ("local", {"preset": "local"})
-_OF_ALL = ("votes", "cache", "prompt", "context_window", "concurrency")  # of a jury: they count for each of its judges
+_OF_ALL = (
+    "votes",
+    "cache",
+    "prompt",
+    "context_window",
+    "concurrency",
+)  # of a jury: they count for each of its judges
 
 
 def make_judge(given: object, embed: Embedder | None, folder: Path) -> Judge:
@@ -46,7 +59,10 @@ def make_judge(given: object, embed: Embedder | None, folder: Path) -> Judge:
     table = dict(given)
     per_metric = table.pop("per_metric", None)
     if per_metric:
-        others = {str(name): make_judge(each, embed, folder) for name, each in table_of(per_metric).items()}
+        others = {
+            str(name): make_judge(each, embed, folder)
+            for name, each in table_of(per_metric).items()
+        }
         return JudgePerMetric(make_judge(table, embed, folder), others)
     if "jury" in table:
         return _jury(table, embed, folder)
@@ -54,19 +70,26 @@ def make_judge(given: object, embed: Embedder | None, folder: Path) -> Judge:
         extra = next((key for key in table if key != "preset"), None)
         if extra is not None:
             raise SettingsError(f'the local judge has no settings, found "{extra}"')
-        from answerkey.metrics.judge.local_judge import LocalJudge  # brings models, which other judges do without
+        from answerkey.metrics.judge.local_judge import (
+            LocalJudge,
+        )  # brings models, which other judges do without
 
         return LocalJudge(embed)
     if "call" in table:
         spec = str(table.pop("call"))
         read = read_table(JudgeTable, table, "[judge]", folder)
         name = spec.rpartition(":")[2]
-        return function_judge(load_object(spec, folder, "[judge] call"), name, read, _frame(table, folder))
+        return function_judge(
+            load_object(spec, folder, "[judge] call"), name, read, _frame(table, folder)
+        )
     return _endpoint_judge(table, folder)
 
 
 def _endpoint_judge(table: Mapping[str, object], folder: Path) -> Judge:
-    from answerkey.llm.endpoint import Endpoint, read_chat  # brings the HTTP stack, which the local judge does without
+    from answerkey.llm.endpoint import (
+        Endpoint,
+        read_chat,
+    )  # brings the HTTP stack, which the local judge does without
 
     read = read_chat(table, JudgeTable, "[judge]", known=("local", *PRESETS))
     return ModelJudge(
@@ -90,7 +113,13 @@ def function_judge(
         )
     read = settings or JudgeTable(timeout=FUNCTION_TIMEOUT)
     chat = FunctionChat(called, name or name_of(function), read.timeout)
-    return ModelJudge(chat, votes=read.votes, concurrency=read.concurrency, frame=frame, window=read.context_window)
+    return ModelJudge(
+        chat,
+        votes=read.votes,
+        concurrency=read.concurrency,
+        frame=frame,
+        window=read.context_window,
+    )
 
 
 def name_of(thing: object) -> str:
@@ -101,16 +130,24 @@ def name_of(thing: object) -> str:
 def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> Judge:
     members, others = table["jury"], {key: value for key, value in table.items() if key != "jury"}
     if not is_list(members) or len(members) < 2:
-        raise SettingsError('[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]')
+        raise SettingsError(
+            '[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]'
+        )
     for key in others:
         if key not in _OF_ALL:
-            raise SettingsError(f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges")
+            raise SettingsError(
+                f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges"
+            )
     judges: list[Judge] = []
     for member in members:
         named = {"preset": member} if isinstance(member, str) and ":" not in member else member
         named = {"call": named} if isinstance(named, str) else named
         local = named in LOCAL
-        judges.append(make_judge({**others, **named} if is_mapping(named) and not local else named, embed, folder))
+        judges.append(
+            make_judge(
+                {**others, **named} if is_mapping(named) and not local else named, embed, folder
+            )
+        )
     return Jury(judges)
 
 
@@ -134,20 +171,29 @@ class JudgePerMetric:
         return self._for(f"judge.{name}").judge(name, pairs)
 
     def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+        self,
+        pairs: Sequence[Pair],
+        requirements: Sequence[Sequence[Requirement]],
+        together: bool = True,
     ) -> list[list[Score]]:
         """Each judge gets the requirements that are its own."""
         table: list[dict[int, Score]] = [{} for _ in pairs]
         for judge in {id(each): each for each in (self.usual, *self.others.values())}.values():
             own = [
-                [m for m, each in enumerate(wanted) if self._for(f"{OWN_CRITERION}{each.name}", "criteria") is judge]
+                [
+                    m
+                    for m, each in enumerate(wanted)
+                    if self._for(f"{OWN_CRITERION}{each.name}", "criteria") is judge
+                ]
                 for wanted in requirements
             ]
             asked = [n for n, places in enumerate(own) if places]
             if not asked:
                 continue
             given = judge.criteria(
-                [pairs[n] for n in asked], [[requirements[n][m] for m in own[n]] for n in asked], together
+                [pairs[n] for n in asked],
+                [[requirements[n][m] for m in own[n]] for n in asked],
+                together,
             )
             for n, scores in zip(asked, given, strict=True):
                 table[n] |= dict(zip(own[n], scores, strict=True))
@@ -160,7 +206,9 @@ class JudgePerMetric:
         return self.usual.usage()
 
     def fingerprint(self) -> str:
-        others = ", ".join(f"{name}: {judge.fingerprint()}" for name, judge in sorted(self.others.items()))
+        others = ", ".join(
+            f"{name}: {judge.fingerprint()}" for name, judge in sorted(self.others.items())
+        )
         return f"{self.usual.fingerprint()} ({others})"
 
     def close(self) -> None:
@@ -197,7 +245,10 @@ class Jury:
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         tables = self._ask(lambda judge: judge.rubric(pairs))
         return [
-            {name: self._merged({who: rows[n][name] for who, rows in tables.items()}) for name in row}
+            {
+                name: self._merged({who: rows[n][name] for who, rows in tables.items()})
+                for name in row
+            }
             for n, row in enumerate(next(iter(tables.values())))
         ]
 
@@ -205,12 +256,17 @@ class Jury:
         return self._columns(self._ask(lambda judge: judge.judge(name, pairs)))
 
     def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+        self,
+        pairs: Sequence[Pair],
+        requirements: Sequence[Sequence[Requirement]],
+        together: bool = True,
     ) -> list[list[Score]]:
         tables = self._ask(lambda judge: judge.criteria(pairs, requirements, together))
         return [
             [
-                self._merged({who: rows[n][m] for who, rows in tables.items()}, majority=each.kind == "pass")
+                self._merged(
+                    {who: rows[n][m] for who, rows in tables.items()}, majority=each.kind == "pass"
+                )
                 for m, each in enumerate(wanted)
             ]
             for n, wanted in enumerate(requirements)
@@ -242,7 +298,11 @@ class Jury:
 
     def _ask(self, call: Callable[[Judge], T]) -> dict[str, T]:
         """What each judge gives, by its name; raises only when no judge is left."""
-        able = [(name, judge) for name, judge in zip(self.names, self.judges, strict=True) if name not in self._lost]
+        able = [
+            (name, judge)
+            for name, judge in zip(self.names, self.judges, strict=True)
+            if name not in self._lost
+        ]
 
         def attempt(who: tuple[str, Judge]) -> T | None:
             try:
@@ -255,27 +315,38 @@ class Jury:
                 return None
 
         given = in_threads(attempt, able, len(able)) if able else []
-        results = {name: result for (name, _), result in zip(able, given, strict=True) if result is not None}
+        results = {
+            name: result
+            for (name, _), result in zip(able, given, strict=True)
+            if result is not None
+        }
         if not results:
             raise IncompleteError(
-                "no judge of the jury works: " + "; ".join(f"{n}: {e}" for n, e in self._lost.items())
+                "no judge of the jury works: "
+                + "; ".join(f"{n}: {e}" for n, e in self._lost.items())
             )
         return results
 
     def _columns(self, columns: dict[str, list[Score]]) -> list[Score]:
         count = len(next(iter(columns.values())))
-        return [self._merged({who: scores[n] for who, scores in columns.items()}) for n in range(count)]
+        return [
+            self._merged({who: scores[n] for who, scores in columns.items()}) for n in range(count)
+        ]
 
     def _merged(self, scores: dict[str, Score], majority: bool = False) -> Score:
         """One score from those of the judges; an error only where no judge has a value and one has an error."""
         values = {who: score.value for who, score in scores.items() if score.value is not None}
-        errors = {who: score.error for who, score in scores.items() if score.error is not None} | self._lost
+        errors = {
+            who: score.error for who, score in scores.items() if score.error is not None
+        } | self._lost
         details = _details(scores) | {"jury": {who: values.get(who) for who in self.names}}
         if errors:
             details["jury_errors"] = errors
         if not values:
             if errors:
-                return Score.failed("; ".join(f"{who}: {error}" for who, error in errors.items()), **details)
+                return Score.failed(
+                    "; ".join(f"{who}: {error}" for who, error in errors.items()), **details
+                )
             return next(iter(scores.values()))
         middle = median(values.values())
         spread = max(values.values()) - min(values.values())
@@ -300,7 +371,9 @@ def _details(scores: dict[str, Score]) -> dict[str, object]:
         "model": ", ".join(scores),
         **of_all_calls(asked),
         "call": digest([each["call"] for each in asked])[:16] if asked else "",
-        "flags": sorted({flag for score in scores.values() for flag in score.details.get("flags", ())}),
+        "flags": sorted(
+            {flag for score in scores.values() for flag in score.details.get("flags", ())}
+        ),
     }
 
 

@@ -24,9 +24,14 @@ LABEL = "local judge, no language model"
 CLEAR_DIFFERENCE = 0.1
 RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
 MEASURES = (
-    "answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage", "citation_support",
+    "answer_agreement",
+    "groundedness",
+    "answer_relevance",
+    "citation_validity",
+    "citation_coverage",
+    "citation_support",
     "fact_recall",
-)  # fmt: skip
+)
 
 
 class LocalJudge:
@@ -53,10 +58,16 @@ class LocalJudge:
             reason = f"{name} can't be judged without a language model ({LABEL})"
             return [Score.not_applicable(reason) for _ in pairs]
         measured = [scores[measure] for scores in self._measured(pairs, (measure,))]
-        return [score if score.value is None else _score(score.value, score.reason) for score in measured]
+        return [
+            score if score.value is None else _score(score.value, score.reason)
+            for score in measured
+        ]
 
     def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+        self,
+        pairs: Sequence[Pair],
+        requirements: Sequence[Sequence[Requirement]],
+        together: bool = True,
     ) -> list[list[Score]]:
         """A sentence can't be judged without a language model."""
         reason = f"a criterion in words can't be judged without a language model ({LABEL})"
@@ -65,7 +76,9 @@ class LocalJudge:
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         """The answer that agrees more with the expected answer; a tie where they differ by less than a tenth."""
         firsts = self._measured([(duel.case, duel.first) for duel in duels], ("answer_agreement",))
-        seconds = self._measured([(duel.case, duel.second) for duel in duels], ("answer_agreement",))
+        seconds = self._measured(
+            [(duel.case, duel.second) for duel in duels], ("answer_agreement",)
+        )
         scores: list[Score] = []
         for first, second in zip(firsts, seconds, strict=True):
             one, two = first["answer_agreement"].value, second["answer_agreement"].value
@@ -110,10 +123,14 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
         found = f"agrees with the expected answer with probability {agreed.value:.2f}"
         return _score(5 * agreed.value, f"{found}: {agreed.reason}")
     if response.passages and grounded.value is not None:
-        found = f"no expected answer; supported by the passages with probability {grounded.value:.2f}"
+        found = (
+            f"no expected answer; supported by the passages with probability {grounded.value:.2f}"
+        )
         return _score(5 * grounded.value, f"{found}: {grounded.reason}")
     if refusal(response.answer or "") == "full":
-        return Score.not_applicable(f"the answer declines, and there is no expected answer to compare with ({LABEL})")
+        return Score.not_applicable(
+            f"the answer declines, and there is no expected answer to compare with ({LABEL})"
+        )
     return Score.not_applicable(f"no expected answer and no passage to compare with ({LABEL})")
 
 
@@ -122,7 +139,10 @@ def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
     agreed, recalled = scores["answer_agreement"], scores["fact_recall"]
     if agreed.value is None:
         return Score.not_applicable(f"no expected answer to compare with ({LABEL})")
-    if recalled.value is not None and min(len(text.split()) for text in pair[0].expected) > LONG_FROM:
+    if (
+        recalled.value is not None
+        and min(len(text.split()) for text in pair[0].expected) > LONG_FROM
+    ):
         return _score(5 * recalled.value, recalled.reason)
     found: Mapping[str, float] = agreed.details.get("features", {})
     if not found:

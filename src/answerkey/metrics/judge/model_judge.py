@@ -11,7 +11,17 @@ from statistics import median
 from typing import TypeVar
 
 from answerkey.cache import digest
-from answerkey.llm.chat import CallFailed, CallTotals, Chat, Message, Reply, ReplyCache, Usage, in_threads, total
+from answerkey.llm.chat import (
+    CallFailed,
+    CallTotals,
+    Chat,
+    Message,
+    Reply,
+    ReplyCache,
+    Usage,
+    in_threads,
+    total,
+)
 from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.prompt import (
     Frame,
@@ -23,7 +33,13 @@ from answerkey.metrics.judge.prompt import (
     read_prompt_file,
     rubric_question,
 )
-from answerkey.metrics.judge.questions import NO_QUOTE, Duel, criteria_question, in_groups, preference_question
+from answerkey.metrics.judge.questions import (
+    NO_QUOTE,
+    Duel,
+    criteria_question,
+    in_groups,
+    preference_question,
+)
 from answerkey.types import Pair, Requirement, Score
 
 log = logging.getLogger("answerkey.judge")
@@ -32,18 +48,26 @@ T = TypeVar("T")
 PROMPTS = ("relevance", "faithfulness", "safety", "robustness", "rubric")
 LONGEST_RAW = 20_000
 EMPTY_ANSWER = "the answer is empty: the judge was not asked"
-_AGAIN = (
-    "Your reply could not be used: {problem}. Judge again, and reply with one complete JSON object only, with {wanted}."
-)
+_AGAIN = "Your reply could not be used: {problem}. Judge again, and reply with one complete JSON object only, with {wanted}."
 _TOO_LONG = re.compile(
-    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context|too long", re.IGNORECASE
+    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context|too long",
+    re.IGNORECASE,
 )
 _MOST_CALLS = 4  # a re-ask, one with twice the token limit, and two with shorter passages at most
 # Tokens that a model reads, by the beginning of its name, where that is documented; a suite can set context_window.
 _WINDOWS = {
-    "llama-3.3-70b": 131_072, "llama-3.1-8b": 131_072, "gpt-4.1": 1_000_000, "gpt-4o": 128_000, "gpt-3.5-turbo": 16_385,
-    "smollm2": 8_192, "llama3.2": 131_072, "llama-3.2": 131_072, "qwen2.5": 32_768, "mixtral-8x7b": 32_768, "gemma2": 8_192,
-}  # fmt: skip
+    "llama-3.3-70b": 131_072,
+    "llama-3.1-8b": 131_072,
+    "gpt-4.1": 1_000_000,
+    "gpt-4o": 128_000,
+    "gpt-3.5-turbo": 16_385,
+    "smollm2": 8_192,
+    "llama3.2": 131_072,
+    "llama-3.2": 131_072,
+    "qwen2.5": 32_768,
+    "mixtral-8x7b": 32_768,
+    "gemma2": 8_192,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +85,9 @@ class Vote:
 class Asker:
     """Asks one model; `usage` counts its calls."""
 
-    def __init__(self, chat: Chat, cache: ReplyCache | None = None, window: int | None = None) -> None:
+    def __init__(
+        self, chat: Chat, cache: ReplyCache | None = None, window: int | None = None
+    ) -> None:
         self.chat = chat
         self.usage = Usage()
         self.fingerprint = chat.fingerprint()
@@ -94,19 +120,30 @@ class Asker:
         read = Read({}, {})
         limit: int | None = None
         for _ in range(_MOST_CALLS):
-            more = {} if limit is None else {"max_tokens": limit}  # only for a chat that names its limit
+            more = (
+                {} if limit is None else {"max_tokens": limit}
+            )  # only for a chat that names its limit
             try:
-                reply = self.chat.complete([*question.messages(marker, longest), *added], question.schema, **more)
+                reply = self.chat.complete(
+                    [*question.messages(marker, longest), *added], question.schema, **more
+                )
             except CallFailed as failure:
                 self.usage.add_failed()
                 shorter = None if replies else self._shorter(question, marker, longest, failure)
                 if shorter is not None:
                     longest = shorter
-                    read = Read({}, dict.fromkeys(question.names, "the prompt is longer than the model's window"))
+                    read = Read(
+                        {},
+                        dict.fromkeys(
+                            question.names, "the prompt is longer than the model's window"
+                        ),
+                    )
                     continue
                 problem = "; ".join([*_distinct(read), str(failure)])
                 raw = replies[-1].text if replies else failure.raw
-                return Vote(Read({}, dict.fromkeys(question.names, problem)), tuple(replies), call, raw)
+                return Vote(
+                    Read({}, dict.fromkeys(question.names, problem)), tuple(replies), call, raw
+                )
             self.usage.add(reply)
             replies.append(reply)
             read = question.read(reply, marker)
@@ -118,7 +155,9 @@ class Asker:
             else:
                 break
         trimmed = self._cut(question, marker, longest)
-        return Vote(read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed)
+        return Vote(
+            read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed
+        )
 
     def _room(self, question: JudgeQuestion, marker: str) -> int | None:
         """How many characters of passages fit the model's window; None for all, or where no window is known."""
@@ -134,7 +173,9 @@ class Asker:
         per_character = tokens_of(whole[-1]["content"]) / max(len(whole[-1]["content"]), 1)
         return max(0, int(passages - over / per_character) - 80)
 
-    def _shorter(self, question: JudgeQuestion, marker: str, longest: int | None, failure: CallFailed) -> int | None:
+    def _shorter(
+        self, question: JudgeQuestion, marker: str, longest: int | None, failure: CallFailed
+    ) -> int | None:
         """Half of the passages, where the endpoint rejected the prompt for its length and there are some to cut."""
         if not _TOO_LONG.search(f"{failure} {failure.raw[:2000]}"):
             return None
@@ -148,7 +189,9 @@ class Asker:
         cut = max(0, _size(question.messages(marker)) - _size(question.messages(marker, longest)))
         if cut and not self._announced:
             self._announced = True
-            log.warning("%s: long passages are cut at the end to fit the model's window", self.chat.model)
+            log.warning(
+                "%s: long passages are cut at the end to fit the model's window", self.chat.model
+            )
         return cut
 
 
@@ -166,7 +209,10 @@ def tokens_of(text: str) -> int:
 
 def _asked_again(reply: Reply, read: Read, question: JudgeQuestion) -> list[Message]:
     rule = _AGAIN.format(problem="; ".join(_distinct(read)), wanted=question.wanted)
-    return [{"role": "assistant", "content": reply.text[:2000] or "(nothing)"}, {"role": "user", "content": rule}]
+    return [
+        {"role": "assistant", "content": reply.text[:2000] or "(nothing)"},
+        {"role": "user", "content": rule},
+    ]
 
 
 def _distinct(read: Read) -> list[str]:
@@ -194,7 +240,9 @@ class ModelJudge:
         self.name = chat.model
         self.votes = votes
         self.concurrency = concurrency
-        self._turns = threading.Semaphore(concurrency)  # several batches may be judged at the same time
+        self._turns = threading.Semaphore(
+            concurrency
+        )  # several batches may be judged at the same time
         self._frame = frame or default_frame()
         self._asker, self._cache = Asker(chat, cache, window), cache
 
@@ -207,7 +255,10 @@ class ModelJudge:
         return [scores["score"] for scores in self._judge(load_prompt(name), pairs)]
 
     def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+        self,
+        pairs: Sequence[Pair],
+        requirements: Sequence[Sequence[Requirement]],
+        together: bool = True,
     ) -> list[list[Score]]:
         """For each pair a score per requirement, on its own scale; in one call per pair, or one per requirement."""
         table: list[list[Score]] = []
@@ -216,7 +267,9 @@ class ModelJudge:
             answered = bool((pair[1].answer or "").strip())
             table.append([] if answered else [Score(0.0, EMPTY_ANSWER) for _ in wanted])
             asked += [(n, group) for group in (in_groups(wanted, together) if answered else ())]
-        given = self._ask_all(asked, lambda each: criteria_question(each[1], pairs[each[0]], self._frame))
+        given = self._ask_all(
+            asked, lambda each: criteria_question(each[1], pairs[each[0]], self._frame)
+        )
         for (n, group), scores in zip(asked, given, strict=True):
             table[n] += map(_decided, group, scores.values())
         return table
@@ -246,7 +299,9 @@ class ModelJudge:
             table[n] = scores
         return table
 
-    def _ask_all(self, items: Sequence[T], question_of: Callable[[T], JudgeQuestion]) -> list[dict[str, Score]]:
+    def _ask_all(
+        self, items: Sequence[T], question_of: Callable[[T], JudgeQuestion]
+    ) -> list[dict[str, Score]]:
         """The scores of each item. Questions are made and scores read while other calls are under way."""
         votes: list[dict[int, Vote]] = [{} for _ in items]
         scored: list[dict[str, Score]] = [{} for _ in items]
@@ -260,7 +315,11 @@ class ModelJudge:
                 scored[n] = _scores(question, [votes[n][each] for each in range(self.votes)])
 
         try:
-            in_threads(ask, [(n, vote) for n in range(len(items)) for vote in range(self.votes)], self.concurrency)
+            in_threads(
+                ask,
+                [(n, vote) for n in range(len(items)) for vote in range(self.votes)],
+                self.concurrency,
+            )
         finally:
             if self._cache:
                 self._cache.write()
@@ -331,4 +390,8 @@ def _joined(texts: Iterable[str]) -> str | list[str]:
 
 
 def _clipped(text: str) -> str:
-    return text if len(text) <= LONGEST_RAW else f"{text[:LONGEST_RAW]}… ({len(text):,} characters in all)"
+    return (
+        text
+        if len(text) <= LONGEST_RAW
+        else f"{text[:LONGEST_RAW]}… ({len(text):,} characters in all)"
+    )

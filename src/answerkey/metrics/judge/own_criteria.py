@@ -21,13 +21,17 @@ from answerkey.text import words
 from answerkey.types import Case, Pair, Requirement, Response, Score
 
 _NO_JUDGE = 'a criterion in words needs a judge: add [judge] to the suite, or --judge (the judge "local" can\'t)'
-_own = partial(Facts, needs=("answer",), uses=("expected", "contexts"), empty="0 for an empty answer")
+_own = partial(
+    Facts, needs=("answer",), uses=("expected", "contexts"), empty="0 for an empty answer"
+)
 
 
 @metric_group(
     _own("criteria", "Share of the case's own criteria that the answer meets."),
     _own(
-        f"{OWN_CRITERION}NAME", "A criterion in words of the suite's [[criteria]]: 0 or 1, or 0 to 5. Judged.", high=5.0
+        f"{OWN_CRITERION}NAME",
+        "A criterion in words of the suite's [[criteria]]: 0 or 1, or 0 to 5. Judged.",
+        high=5.0,
     ),
 )
 def own_criteria(
@@ -53,7 +57,9 @@ def own_criteria(
                 columns[name].append(share_met(case, scores[len(of_suite) :]))
             else:
                 columns[name].append(
-                    Score.failed(f'no [[criteria]] of the suite has the name "{name[len(OWN_CRITERION) :]}"')
+                    Score.failed(
+                        f'no [[criteria]] of the suite has the name "{name[len(OWN_CRITERION) :]}"'
+                    )
                 )
     return cost_once(columns)
 
@@ -79,7 +85,9 @@ def read_criteria(given: object) -> tuple[Requirement, ...]:
             ) from None
         made = made if made.name else replace(made, name="_".join(words(made.ask)[:5]))
         if not re.fullmatch(r"[\w.-]+", made.name):
-            raise SettingsError(f'[[criteria]] name = "{made.name}": expected letters, digits, "_", "-" and "."')
+            raise SettingsError(
+                f'[[criteria]] name = "{made.name}": expected letters, digits, "_", "-" and "."'
+            )
         if any(each.name == made.name for each in found):
             raise SettingsError(f'[[criteria]] name = "{made.name}" is used twice')
         found.append(made)
@@ -91,12 +99,18 @@ def check_criteria(names: Iterable[str], criteria: Sequence[Requirement]) -> Non
     known = [f"{OWN_CRITERION}{each.name}" for each in criteria]
     for name in names:
         if name.startswith(OWN_CRITERION) and name not in known:
-            hint = did_you_mean(name, known) or '; add [[criteria]] with its name and ask = "…" to the suite'
+            hint = (
+                did_you_mean(name, known)
+                or '; add [[criteria]] with its name and ask = "…" to the suite'
+            )
             raise SettingsError(f'metric "{name}": the suite has no such criterion{hint}')
 
 
 def _decide(
-    pairs: Sequence[Pair], wanted: Sequence[Sequence[Requirement]], judge: Judge | None, together: bool
+    pairs: Sequence[Pair],
+    wanted: Sequence[Sequence[Requirement]],
+    judge: Judge | None,
+    together: bool,
 ) -> list[list[Score]]:
     """A score per requirement: checks are computed, sentences are judged."""
     judged = [tuple(each for each in requirements if each.judged) for requirements in wanted]
@@ -105,11 +119,20 @@ def _decide(
         answers = [[Score.failed(_NO_JUDGE) for _ in judged[n]] for n in asked]
     else:
         answers = judge.criteria([pairs[n] for n in asked], [judged[n] for n in asked], together)
-        alone = [place for place, scores in enumerate(answers) if together and _one_verdict_for_all(scores)]
+        alone = [
+            place
+            for place, scores in enumerate(answers)
+            if together and _one_verdict_for_all(scores)
+        ]
         if alone:
             numbers = [asked[place] for place in alone]
-            given_alone = judge.criteria([pairs[n] for n in numbers], [judged[n] for n in numbers], False)
-            answers = {**dict(enumerate(answers)), **dict(zip(alone, given_alone, strict=True))}.values()
+            given_alone = judge.criteria(
+                [pairs[n] for n in numbers], [judged[n] for n in numbers], False
+            )
+            answers = {
+                **dict(enumerate(answers)),
+                **dict(zip(alone, given_alone, strict=True)),
+            }.values()
     given = {n: iter(scores) for n, scores in zip(asked, answers, strict=True)}
     return [
         [next(given[n]) if each.judged else check(each, pairs[n][1]) for each in requirements]
@@ -119,7 +142,9 @@ def _decide(
 
 def _one_verdict_for_all(scores: Sequence[Score]) -> bool:
     """Whether a judge that was asked for several criteria gave a verdict without their names; asked one by one it can."""
-    return len(scores) > 1 and all((score.error or "").startswith('judge: no "c') for score in scores)
+    return len(scores) > 1 and all(
+        (score.error or "").startswith('judge: no "c') for score in scores
+    )
 
 
 def share_met(case: Case, scores: Sequence[Score]) -> Score:
@@ -137,14 +162,18 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
     ]
     whole = sum(weight for weight, _ in counted)
     if not whole:
-        reason = next((score.reason for score in scores if score.reason), "the case has no criteria")
+        reason = next(
+            (score.reason for score in scores if score.reason), "the case has no criteria"
+        )
         return Score.not_applicable(reason)
     missed = [str(item["ask"]) for item in listed if item["met"] is False]
     reason = f"not met: {'; '.join(missed)}" if missed else f"all {len(counted)} met"
     share = sum(weight for weight, is_met in counted if is_met) / whole
     if missed and case.criteria_threshold is not None and share + 1e-9 >= case.criteria_threshold:
         return Score(
-            1.0, f"{share:.2f} is at least the case's threshold; {reason}", details={**details, "share": share}
+            1.0,
+            f"{share:.2f} is at least the case's threshold; {reason}",
+            details={**details, "share": share},
         )
     return Score(share, reason, details=details)
 
@@ -178,8 +207,14 @@ def _call_details(scores: Sequence[Score]) -> dict[str, object]:
         return {}
     first, *others = calls.values()
     if not others:
-        return {key: value for key, value in first.items() if key not in ("quote", "votes", "spread", "flags")}
-    return {key: first[key] for key in ("model", "form", "call") if key in first} | of_all_calls([first, *others])
+        return {
+            key: value
+            for key, value in first.items()
+            if key not in ("quote", "votes", "spread", "flags")
+        }
+    return {key: first[key] for key in ("model", "form", "call") if key in first} | of_all_calls(
+        [first, *others]
+    )
 
 
 def check(requirement: Requirement, response: Response) -> Score:
@@ -194,7 +229,9 @@ def check(requirement: Requirement, response: Response) -> Score:
     try:
         found, seen = _CHECKS[kind](response.answer or "", requirement)
     except TimeoutError:
-        return Score.failed(f"{requirement.ask}: the pattern took more than {PATTERN_SECONDS:g} s; simplify it")
+        return Score.failed(
+            f"{requirement.ask}: the pattern took more than {PATTERN_SECONDS:g} s; simplify it"
+        )
     return Score(float(found != requirement.negated), f"{requirement.ask}: {seen}")
 
 
@@ -219,7 +256,9 @@ def _equals(answer: str, requirement: Requirement) -> Checked:
 def _containing(*, all_of_them: bool, folded: bool) -> Callable[[str, Requirement], Checked]:
     def contains(answer: str, requirement: Requirement) -> Checked:
         text = answer.casefold() if folded else answer
-        missing = [each for each in requirement.value if (each.casefold() if folded else each) not in text]
+        missing = [
+            each for each in requirement.value if (each.casefold() if folded else each) not in text
+        ]
         found = not missing if all_of_them else len(missing) < len(requirement.value)
         return found, "found" if found else f"not found: {', '.join(missing)}"
 

@@ -44,7 +44,9 @@ class Frame:
     text: str
     own: bool = False
 
-    def messages(self, instructions: str, parts: Sequence[ShownPart], marker: str, closing: str) -> list[Message]:
+    def messages(
+        self, instructions: str, parts: Sequence[ShownPart], marker: str, closing: str
+    ) -> list[Message]:
         """Ours has the same first message for every pair, which endpoints can cache; then the pair's texts, fenced."""
         shown = [part for part in parts if part.text]
         if not self.own:
@@ -58,11 +60,18 @@ class Frame:
 
         def fill(found: re.Match[str]) -> str:
             name = found[1]
-            return material.get(name, "(none)\n") + ("" if name == "instructions" else f"{marker} END")
+            return material.get(name, "(none)\n") + (
+                "" if name == "instructions" else f"{marker} END"
+            )
 
         text = _PLACEHOLDER.sub(fill, self.text)
         after = "" if "{instructions}" in self.text else f"\n\n{instructions}"
-        return [{"role": "user", "content": f"{_GUARD.format(marker=marker)}\n\n{text}{after}\n\n{closing}"}]
+        return [
+            {
+                "role": "user",
+                "content": f"{_GUARD.format(marker=marker)}\n\n{text}{after}\n\n{closing}",
+            }
+        ]
 
     @property
     def digest(self) -> str:
@@ -77,7 +86,9 @@ def read_frame(path: Path) -> Frame:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingsError(f"[judge] prompt: {path} cannot be read: {why}") from None
     if "{answer}" not in text:
-        raise SettingsError(f"[judge] prompt: {path} does not contain {{answer}}, the place of the answer")
+        raise SettingsError(
+            f"[judge] prompt: {path} does not contain {{answer}}, the place of the answer"
+        )
     return Frame(text, own=True)
 
 
@@ -140,7 +151,9 @@ def _digest_of(text: str, other: str | bool) -> str:
 
 def rubric_question(prompt: Prompt, pair: Pair, frame: Frame) -> JudgeQuestion:
     """What a judge is asked with one of our prompts about one pair."""
-    listed = ", ".join(f'"{name}" ({low:g} to {high:g})' for name, (low, high) in prompt.scales.items())
+    listed = ", ".join(
+        f'"{name}" ({low:g} to {high:g})' for name, (low, high) in prompt.scales.items()
+    )
     return JudgeQuestion(
         names=tuple(prompt.steps),
         schema=prompt.schema,
@@ -180,9 +193,14 @@ def load_prompt(name: str) -> Prompt:
 
 def _schema(steps: Mapping[str, tuple[float, ...]]) -> Schema:
     """Reason first, so that the score follows from it; steps as an enum, which every endpoint can enforce."""
-    kinds = {name: "integer" if isinstance(values[0], int) else "number" for name, values in steps.items()}
+    kinds = {
+        name: "integer" if isinstance(values[0], int) else "number"
+        for name, values in steps.items()
+    }
     scores = {name: {"type": kinds[name], "enum": list(values)} for name, values in steps.items()}
-    return object_schema({"reasoning" if len(scores) > 1 else "reason": {"type": "string"}, **scores})
+    return object_schema(
+        {"reasoning" if len(scores) > 1 else "reason": {"type": "string"}, **scores}
+    )
 
 
 def object_schema(properties: Mapping[str, object]) -> dict[str, object]:
@@ -205,7 +223,11 @@ def read_prompt_file(name: str) -> tuple[dict[str, Any], str]:
 
 def shown_parts(shows: Sequence[str], pair: Pair, longest: int | None = None) -> list[ShownPart]:
     """The parts of a pair that a judge sees; passages longer than `longest` are cut at the end, which is stated."""
-    parts = [ShownPart(name, title, text) for name, (title, text) in _texts(*pair).items() if name in shows]
+    parts = [
+        ShownPart(name, title, text)
+        for name, (title, text) in _texts(*pair).items()
+        if name in shows
+    ]
     return [_trimmed(part, longest) if part.name == "contexts" else part for part in parts]
 
 
@@ -222,9 +244,15 @@ def _texts(case: Case, response: Response) -> dict[str, tuple[str, str]]:
     several = "Any one of these is right:\n" + "\n".join(f"- {text}" for text in case.expected)
     contexts = "\n\n".join(f"[{n}] {text}" for n, text in enumerate(response.contexts, 1))
     return {
-        "history": ("EARLIER TURNS", "\n".join(f"User: {turn.user}\nBot: {turn.answer}" for turn in case.history)),
+        "history": (
+            "EARLIER TURNS",
+            "\n".join(f"User: {turn.user}\nBot: {turn.answer}" for turn in case.history),
+        ),
         "question": ("QUESTION", case.question),
-        "expected": ("EXPECTED ANSWER", several if len(case.expected) > 1 else "".join(case.expected)),
+        "expected": (
+            "EXPECTED ANSWER",
+            several if len(case.expected) > 1 else "".join(case.expected),
+        ),
         "contexts": ("PASSAGES", contexts),
         "sources": ("SOURCES THE BOT NAMED", "\n".join(response.sources)),
         "answer": ("ANSWER", response.answer or ""),

@@ -9,34 +9,111 @@ from functools import lru_cache
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Reply, Schema
-from answerkey.llm.verdict import NO_VERDICT, Read, parse_reply, plain_key, plain_keys, read_amount, reason_of
-from answerkey.metrics.judge.prompt import Frame, JudgeQuestion, ShownPart, object_schema, read_prompt_file, shown_parts
+from answerkey.llm.verdict import (
+    NO_VERDICT,
+    Read,
+    parse_reply,
+    plain_key,
+    plain_keys,
+    read_amount,
+    reason_of,
+)
+from answerkey.metrics.judge.prompt import (
+    Frame,
+    JudgeQuestion,
+    ShownPart,
+    object_schema,
+    read_prompt_file,
+    shown_parts,
+)
 from answerkey.text import words
 from answerkey.types import Case, Pair, Requirement, Response
 
 MOST_TOGETHER = 20
 NO_QUOTE = "no quote"
 _RESULT_KEYS = (
-    "met", "score", "pass", "passed", "satisfied", "fulfilled", "verdict", "result", "decision", "value", "answer", "points",
-)  # fmt: skip
-_QUOTE_KEYS = ("quote", "evidence", "citation_quality", "quotes", "excerpt")  # plain_key reads "citation" so
+    "met",
+    "score",
+    "pass",
+    "passed",
+    "satisfied",
+    "fulfilled",
+    "verdict",
+    "result",
+    "decision",
+    "value",
+    "answer",
+    "points",
+)
+_QUOTE_KEYS = (
+    "quote",
+    "evidence",
+    "citation_quality",
+    "quotes",
+    "excerpt",
+)  # plain_key reads "citation" so
 _NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id")
-_TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}  # mean something else in a reply
-_YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "1.0", "✓", "ok"}
+_TAKEN = {
+    *_RESULT_KEYS,
+    *_QUOTE_KEYS,
+    *_NUMBER_KEYS,
+    "reason",
+    "reasoning",
+}  # mean something else in a reply
+_YES = {
+    "true",
+    "yes",
+    "y",
+    "pass",
+    "passed",
+    "met",
+    "satisfied",
+    "fulfilled",
+    "1",
+    "1.0",
+    "✓",
+    "ok",
+}
 _NO = {
-    "false", "no", "n", "fail", "failed", "not met", "unmet", "not satisfied", "not fulfilled", "0", "0.0", "✗", "not_met",
-}  # fmt: skip
+    "false",
+    "no",
+    "n",
+    "fail",
+    "failed",
+    "not met",
+    "unmet",
+    "not satisfied",
+    "not fulfilled",
+    "0",
+    "0.0",
+    "✗",
+    "not_met",
+}
 _NONE = {"", "no quote", "none", "n/a", "na", "null", "no quotes", "not applicable", "no quote."}
-_CHOICE_KEYS = ("better", "winner", "preferred", "preference", "choice", "best", "verdict", "answer", "result")
+_CHOICE_KEYS = (
+    "better",
+    "winner",
+    "preferred",
+    "preference",
+    "choice",
+    "best",
+    "verdict",
+    "answer",
+    "result",
+)
 _CHOICES: Mapping[str, float] = {
     **dict.fromkeys(("1", "a", "first", "one", "answer_1", "answer_a", "answer1"), 1.0),
     **dict.fromkeys(("2", "b", "second", "two", "answer_2", "answer_b", "answer2"), 0.0),
-    **dict.fromkeys(("tie", "0", "equal", "both", "neither", "draw", "same", "equally_good", "none", "c"), 0.5),
+    **dict.fromkeys(
+        ("tie", "0", "equal", "both", "neither", "draw", "same", "equally_good", "none", "c"), 0.5
+    ),
 }
 _SHOWS: tuple[str, ...] = ("history", "question", "expected", "contexts")
 
 
-def criteria_question(requirements: tuple[Requirement, ...], pair: Pair, frame: Frame) -> JudgeQuestion:
+def criteria_question(
+    requirements: tuple[Requirement, ...], pair: Pair, frame: Frame
+) -> JudgeQuestion:
     """Some criteria about one answer, in one call. They are called c1, c2, … in the reply."""
     asked = _asked(requirements)
     first, last = asked.names[0], asked.names[-1]
@@ -49,12 +126,18 @@ def criteria_question(requirements: tuple[Requirement, ...], pair: Pair, frame: 
         closing="Now decide each criterion.",
         wanted=f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"',
         parts=lambda longest: shown_parts(read_prompt_file("criteria")[0]["shows"], pair, longest),
-        read=lambda reply, marker: _read_criteria(reply, marker, requirements, pair[1].answer or ""),
-        scales={name: (0.0, each.highest) for name, each in zip(asked.names, requirements, strict=True)},
+        read=lambda reply, marker: _read_criteria(
+            reply, marker, requirements, pair[1].answer or ""
+        ),
+        scales={
+            name: (0.0, each.highest) for name, each in zip(asked.names, requirements, strict=True)
+        },
     )
 
 
-def _read_criteria(reply: Reply, marker: str, requirements: Sequence[Requirement], answer: str) -> Read:
+def _read_criteria(
+    reply: Reply, marker: str, requirements: Sequence[Requirement], answer: str
+) -> Read:
     names = [f"c{n}" for n in range(1, len(requirements) + 1)]
     parsed = parse_reply(reply, marker, answer, r"\bc\d+\b|\bmet\b|\bscore\b|\bcriterion\b")
     if parsed.problem:
@@ -105,10 +188,14 @@ def _schema(kinds: tuple[str, ...]) -> Schema:
     score = {"score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}}
     met = {"met": {"type": "boolean"}}
     results = [score if kind == "0-5" else met for kind in kinds]
-    return object_schema({f"c{n}": object_schema({**texts, **each}) for n, each in enumerate(results, start=1)})
+    return object_schema(
+        {f"c{n}": object_schema({**texts, **each}) for n, each in enumerate(results, start=1)}
+    )
 
 
-def in_groups(requirements: Sequence[Requirement], together: bool) -> Iterator[tuple[Requirement, ...]]:
+def in_groups(
+    requirements: Sequence[Requirement], together: bool
+) -> Iterator[tuple[Requirement, ...]]:
     """The requirements of one call each: all of them up to a limit, or one by one."""
     size = MOST_TOGETHER if together else 1
     for start in range(0, len(requirements), size):
@@ -133,7 +220,9 @@ def stands_in(quote: str, answer: str) -> bool:
     return True
 
 
-def _verdicts(objects: Sequence[Mapping[str, object]], requirements: Sequence[Requirement]) -> dict[str, object]:
+def _verdicts(
+    objects: Sequence[Mapping[str, object]], requirements: Sequence[Requirement]
+) -> dict[str, object]:
     """For each criterion what the last object that names any of them says; objects of one criterion each count together."""
     keys = _keys(requirements)
     for given in reversed(objects):
@@ -172,15 +261,21 @@ def _named(value: object, keys: Mapping[str, str], depth: int = 0) -> dict[str, 
         found = {keys[key]: item for key, item in plain.items() if key in keys}
         if found:
             return found
-        return next((inner for item in plain.values() if (inner := _named(item, keys, depth + 1))), dict[str, object]())
+        return next(
+            (inner for item in plain.values() if (inner := _named(item, keys, depth + 1))),
+            dict[str, object](),
+        )
     if is_list(value):
         items = [plain_keys(item) for item in value if is_mapping(item)]
-        numbered: dict[str, object] = {name: item for item in items if (name := _numbered(item, keys))}
+        numbered: dict[str, object] = {
+            name: item for item in items if (name := _numbered(item, keys))
+        }
         count = len(set(keys.values()))
         if not numbered and len(items) == count and all(map(_is_result, items)):
             return {f"c{n}": item for n, item in enumerate(items, start=1)}
         return numbered or next(
-            (inner for item in items if (inner := _named(item, keys, depth + 1))), dict[str, object]()
+            (inner for item in items if (inner := _named(item, keys, depth + 1))),
+            dict[str, object](),
         )
     return {}
 
@@ -201,7 +296,11 @@ def _value(found: object, requirement: Requirement) -> float | str:
     if requirement.kind == "0-5":
         return read_amount(found, (0.0, 5.0))
     text = str(found).strip().strip(".!*").lower()
-    return float(text in _YES) if text in _YES or text in _NO else f"{str(found)[:40]!r} is neither true nor false"
+    return (
+        float(text in _YES)
+        if text in _YES or text in _NO
+        else f"{str(found)[:40]!r} is neither true nor false"
+    )
 
 
 def _quote(found: object) -> str:
@@ -230,7 +329,9 @@ def preference_question(duel: Duel, frame: Frame) -> JudgeQuestion:
     """Which of two answers is better. The value is 1 for the first, 0 for the second, 0.5 for a tie."""
     return JudgeQuestion(
         names=("better",),
-        schema=object_schema({"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}}),
+        schema=object_schema(
+            {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}}
+        ),
         instructions=read_prompt_file("prefer")[1],
         frame=frame,
         closing="Now say which answer is better.",
@@ -253,15 +354,21 @@ def _both_answers(duel: Duel, longest: int | None) -> list[ShownPart]:
 
 def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
     candidate = f"{duel.first.answer or ''}\n{duel.second.answer or ''}"
-    parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6]))
+    parsed = parse_reply(
+        reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6])
+    )
     bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
-    picks: list[dict[str, object]] = [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
+    picks: list[dict[str, object]] = (
+        [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
+    )
     given = next((pick for pick in reversed(picks) if pick), dict[str, object]())
     written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
     choice = None if written is None else _CHOICES.get(_plain_choice(str(written)))
     if choice is not None:
         return Read({"better": choice}, {}, reason_of(given), parsed.reasoning)
-    unread = f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
+    unread = (
+        f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
+    )
     return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
 
 
@@ -272,9 +379,14 @@ def _picked(value: object, depth: int = 0) -> dict[str, object]:
     plain = plain_keys(value)
     if any(key in plain and not is_mapping(plain[key]) for key in _CHOICE_KEYS):
         return plain
-    return next((inner for item in plain.values() if (inner := _picked(item, depth + 1))), dict[str, object]())
+    return next(
+        (inner for item in plain.values() if (inner := _picked(item, depth + 1))),
+        dict[str, object](),
+    )
 
 
 def _plain_choice(written: str) -> str:
     text = re.sub(r"[\W_]+", "_", written.strip().lower()).strip("_")
-    return re.sub(r"^(?:the_)?(answer|response|option|candidate)_(?=[12ab]$)", "", text).removeprefix("the_")
+    return re.sub(
+        r"^(?:the_)?(answer|response|option|candidate)_(?=[12ab]$)", "", text
+    ).removeprefix("the_")

@@ -44,7 +44,9 @@ def _recall(hits: Hits, cut: int | None) -> Floats:
     """Distinct relevant ids among the first k, over all relevant ids."""
     found, again = _found(hits, cut), hits.found.again
     if again is not None and again.any():
-        found = found - np.bincount(_within(hits.found.pick(again), cut).query, minlength=hits.queries)
+        found = found - np.bincount(
+            _within(hits.found.pick(again), cut).query, minlength=hits.queries
+        )
     return _ratio(found, hits.relevant)
 
 
@@ -86,7 +88,9 @@ def _found(hits: Hits, cut: int | None) -> Floats:
 def _summed(hits: Hits, places: Places, values: Floats, cut: int | None) -> Floats:
     """The sum of the places' values up to a rank per query."""
     weights = values if cut is None else np.where(places.rank <= cut, values, 0.0)
-    return np.bincount(places.query, weights=weights, minlength=hits.queries).astype(np.float64, copy=False)
+    return np.bincount(places.query, weights=weights, minlength=hits.queries).astype(
+        np.float64, copy=False
+    )
 
 
 def _within(places: Places, cut: int | None) -> Places:

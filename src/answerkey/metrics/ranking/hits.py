@@ -60,7 +60,9 @@ class Hits:
     @cached_property
     def gains(self) -> tuple[Floats, Floats]:
         """grade / log2(rank + 1) of the places found and of the ideal ones."""
-        return self.found.grade / np.log2(self.found.rank + 1), self.ideal.grade / np.log2(self.ideal.rank + 1)
+        return self.found.grade / np.log2(self.found.rank + 1), self.ideal.grade / np.log2(
+            self.ideal.rank + 1
+        )
 
     @cached_property
     def found_by_cut(self) -> dict[int | None, Floats]:
@@ -76,7 +78,9 @@ def ideal_places(labels: Sequence[Mapping[str, float]]) -> Places:
 def _flat(labels: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats]:
     """The grades of all queries in one array, each with its query number."""
     query = np.repeat(np.arange(len(labels)), np.fromiter(map(len, labels), np.int64, len(labels)))
-    grade = np.fromiter(chain.from_iterable(map(methodcaller("values"), labels)), np.float64, len(query))
+    grade = np.fromiter(
+        chain.from_iterable(map(methodcaller("values"), labels)), np.float64, len(query)
+    )
     if not (np.abs(grade) <= LARGEST).all():
         raise InputError("a grade is not a finite number")
     return query, grade
@@ -88,7 +92,9 @@ def _best_first(query: Ints, grade: Floats) -> Places:
     return Places(query, np.arange(1, len(query) + 1) - np.searchsorted(query, query), grade)
 
 
-def hits_in_rankings(rankings: Sequence[Sequence[str]], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
+def hits_in_rankings(
+    rankings: Sequence[Sequence[str]], labels: Sequence[Mapping[str, float]], unit: str
+) -> Hits:
     """Hits in rankings given in order. Unit "page" keeps the first of several equal ids, "chunk" keeps all."""
     query: list[int] = []
     rank: list[int] = []
@@ -105,7 +111,10 @@ def hits_in_rankings(rankings: Sequence[Sequence[str]], labels: Sequence[Mapping
                 again.append(name in seen)
                 seen.add(name)
     found = Places(
-        np.array(query, np.int64), np.array(rank, np.int64), np.array(grade, np.float64), np.array(again, bool)
+        np.array(query, np.int64),
+        np.array(rank, np.int64),
+        np.array(grade, np.float64),
+        np.array(again, bool),
     )
     return Hits(len(rankings), found, ideal_places(labels))
 
@@ -118,7 +127,9 @@ def _collapsed(ranking: Sequence[str]) -> Sequence[str]:
     return [name for name in ranking if not name or not (name in seen or seen.add(name))]
 
 
-def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]], *, pages: bool = True) -> Hits:
+def hits_in_scores(
+    runs: Sequence[Scored], labels: Sequence[Mapping[str, float]], *, pages: bool = True
+) -> Hits:
     """Hits in runs `{id: score}`, ties by id descending; without `pages`, a label is found under its own name only.
 
     Ranks are counted instead of sorted, as only those of hits matter.
@@ -142,7 +153,9 @@ def _end_to_end(parts: Sequence[Places], starts: Iterable[int]) -> Places:
     )
 
 
-def _hits_in_block(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]], pages: bool) -> Hits:
+def _hits_in_block(
+    runs: Sequence[Scored], labels: Sequence[Mapping[str, float]], pages: bool
+) -> Hits:
     """Some runs at a time, with everything that is needed of each at once: both are for the processor's cache."""
     width = max(map(len, runs), default=0)
     table = np.full((len(runs), width), np.nan)

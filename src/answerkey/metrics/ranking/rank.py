@@ -47,7 +47,10 @@ class Ranked:
         import numpy as np
 
         rows: list[list[float]] = np.stack([*self.columns.values()], axis=1).tolist()
-        return {query: dict(zip(self.columns, row, strict=True)) for query, row in zip(self.ids, rows, strict=True)}
+        return {
+            query: dict(zip(self.columns, row, strict=True))
+            for query, row in zip(self.ids, rows, strict=True)
+        }
 
     def to_dicts(self) -> list[dict[str, float | str]]:
         """One row per query."""
@@ -58,7 +61,9 @@ class Ranked:
         return data_frame(self.to_dicts())
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name} {'-' if mean is None else f'{mean:.4f}'}" for name, mean in self.mean.items())
+        means = ", ".join(
+            f"{name} {'-' if mean is None else f'{mean:.4f}'}" for name, mean in self.mean.items()
+        )
         return f"{means} ({self._counts()})"
 
     def _repr_html_(self) -> str:
@@ -71,7 +76,9 @@ class Ranked:
     @property
     def above_one(self) -> list[str]:
         """The metrics that leave 0..1, as they can with unit "chunk"."""
-        return [name for name, column in self.columns.items() if column.max(initial=0.0) > 1.0 + 1e-9]
+        return [
+            name for name, column in self.columns.items() if column.max(initial=0.0) > 1.0 + 1e-9
+        ]
 
 
 def rank(
@@ -100,25 +107,36 @@ def rank(
     hits = _hits(rankings, [labels.get(query, {}) for query in queries], unit, pages)
     columns = measure(hits, names)
     labelled = hits.relevant > 0
-    means = {name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()}
+    means = {
+        name: float(column[labelled].mean()) if labelled.any() else None
+        for name, column in columns.items()
+    }
     unlabelled = [query for query, has in zip(queries, labelled.tolist(), strict=True) if not has]
     left_out = set(unlabelled)
     missing = [query for query in labels if query not in run and query not in left_out]
     places = sum(len(ranking) for ranking in rankings)
-    without_id = sum("" in one if isinstance(one, (dict, Mapping)) else one.count("") for one in rankings)
+    without_id = sum(
+        "" in one if isinstance(one, (dict, Mapping)) else one.count("") for one in rankings
+    )
     ranked = Ranked(queries, columns, means, unlabelled, missing, places, without_id)
     assert unit == "chunk" or not ranked.above_one, ranked.above_one
     return ranked
 
 
-def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: str, pages: bool) -> Hits:
+def _hits(
+    runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: str, pages: bool
+) -> Hits:
     from answerkey.metrics.ranking.hits import hits_in_rankings, hits_in_scores
 
-    if all(not one or isinstance(one, (dict, Mapping)) for one in runs):  # dict first: it is the fast check
+    if all(
+        not one or isinstance(one, (dict, Mapping)) for one in runs
+    ):  # dict first: it is the fast check
         scored = cast("Sequence[Mapping[str, float]]", runs)
         return hits_in_scores([one or {} for one in scored], labels, pages=pages)
     ordered = [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs]
-    return hits_in_rankings(ordered, [aligned(grades, one) for grades, one in zip(labels, ordered, strict=True)], unit)
+    return hits_in_rankings(
+        ordered, [aligned(grades, one) for grades, one in zip(labels, ordered, strict=True)], unit
+    )
 
 
 @metric_group(
@@ -132,7 +150,9 @@ def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: 
     _of_ranking("map", "Average precision over the whole ranking."),
     _of_ranking("map@k", "Average precision over the first k."),
 )
-def ranking_metrics(pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page") -> dict[str, list[Score]]:
+def ranking_metrics(
+    pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page"
+) -> dict[str, list[Score]]:
     """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
     from answerkey.metrics.ranking.formulas import measure
     from answerkey.metrics.ranking.hits import hits_in_rankings
@@ -147,7 +167,9 @@ def ranking_metrics(pairs: Sequence[Pair], *, names: Sequence[str], unit: str = 
     labelled = hits.relevant > 0
     return {
         name: [
-            Score(float(value), ABOVE_ONE if value > 1.0 + 1e-9 else "") if has else Score.not_applicable(UNLABELLED)
+            Score(float(value), ABOVE_ONE if value > 1.0 + 1e-9 else "")
+            if has
+            else Score.not_applicable(UNLABELLED)
             for value, has in zip(column, labelled, strict=True)
         ]
         for name, column in measure(hits, names).items()

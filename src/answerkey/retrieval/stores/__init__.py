@@ -16,15 +16,29 @@ from answerkey.retrieval.search_index import order_of
 from answerkey.types import Passage
 
 
-def stored_chunks(passages: Sequence[Passage], keys: Sequence[Hashable]) -> tuple[list[Chunk], dict[Hashable, int]]:
+def stored_chunks(
+    passages: Sequence[Passage], keys: Sequence[Hashable]
+) -> tuple[list[Chunk], dict[Hashable, int]]:
     """The chunks, ordered by page, and for each key of a row its place among them. A row without a page takes its own
     id; pages of several documents become `file.pdf#34`."""
-    pages = [passage.page or passage.id or str(key) for passage, key in zip(passages, keys, strict=True)]
+    pages = [
+        passage.page or passage.id or str(key) for passage, key in zip(passages, keys, strict=True)
+    ]
     if len({passage.document for passage in passages}) > 1:
-        pages = [place_id(one.document, one.page) or page for one, page in zip(passages, pages, strict=True)]
+        pages = [
+            place_id(one.document, one.page) or page
+            for one, page in zip(passages, pages, strict=True)
+        ]
     order = order_of(pages)
     chunks = [
-        Chunk(f"{pages[n]}-{keys[n]}", passages[n].text, pages[n], passages[n].document or "", 0, len(passages[n].text))
+        Chunk(
+            f"{pages[n]}-{keys[n]}",
+            passages[n].text,
+            pages[n],
+            passages[n].document or "",
+            0,
+            len(passages[n].text),
+        )
         for n in order
     ]
     return chunks, {keys[n]: position for position, n in enumerate(order)}
@@ -56,7 +70,9 @@ def _field(row: Mapping[str, object], path: str, setting: str, where: str) -> ob
     value: object = row
     for name in path.split("."):
         if not is_mapping(value) or name not in value:
-            raise InputError(f'{where} has the fields {", ".join(row) or "(none)"}; expected "{path}": set {setting}')
+            raise InputError(
+                f'{where} has the fields {", ".join(row) or "(none)"}; expected "{path}": set {setting}'
+            )
         value = value[name]
     return value
 

@@ -55,11 +55,19 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
             f"{file} has vectors of {index.d} numbers, the embedding model gives {dimension}: "
             "set [embedding] to the model that made the index"
         )
-    passages = _read_chunks(settings.chunks) if settings.chunks else _read_docstore(file.with_suffix(".pkl"))
+    passages = (
+        _read_chunks(settings.chunks)
+        if settings.chunks
+        else _read_docstore(file.with_suffix(".pkl"))
+    )
     if len(passages) != index.ntotal:
-        raise InputError(f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many")
+        raise InputError(
+            f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many"
+        )
     chunks, places = stored_chunks(passages, range(len(passages)))
-    place = np.array([places[number] for number in range(len(passages))], np.int64)  # of a row, among the chunks
+    place = np.array(
+        [places[number] for number in range(len(passages))], np.int64
+    )  # of a row, among the chunks
 
     def search(vectors: Vectors, pool: int) -> Top:
         asked = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -77,17 +85,24 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
 def _read_chunks(path: Path) -> list[Passage]:
     """The text of each row of the index, and its page or id, in any of the usual shapes; JSONL, or a JSON list."""
     if not path.is_file():
-        raise InputError(f"no chunks at {path}: give a JSONL file with the text and page of each row of the index")
+        raise InputError(
+            f"no chunks at {path}: give a JSONL file with the text and page of each row of the index"
+        )
     if path.suffix.lower() == ".json":
         return list(as_passages(parse_json(read_text(path), path.name), "chunks", Place(path.name)))
-    rows = ((parse_json(line, f"{path.name}, line {n}", in_line=True), n) for n, line in read_lines(path))
+    rows = (
+        (parse_json(line, f"{path.name}, line {n}", in_line=True), n)
+        for n, line in read_lines(path)
+    )
     return [passage for row, n in rows for passage in as_passages(row, "text", Place(path.name, n))]
 
 
 def _read_docstore(path: Path) -> list[Passage]:
     """The documents in the order of the index, from the docstore that LangChain pickles beside it."""
     if not path.is_file():
-        raise InputError(f"no chunks for this index: {path.name} is not beside it; set chunks to a JSONL file")
+        raise InputError(
+            f"no chunks for this index: {path.name} is not beside it; set chunks to a JSONL file"
+        )
     try:
         found = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
         store, ids = found
@@ -119,13 +134,18 @@ class _PlainUnpickler(pickle.Unpickler):
     """Reads plain containers and the two classes of a docstore, by shape; anything else in the file is refused."""
 
     _ALLOWED: Mapping[tuple[str, str], object] = {
-        **{("builtins", kind.__name__): kind for kind in (set, frozenset, dict, list, tuple, object)},
+        **{
+            ("builtins", kind.__name__): kind
+            for kind in (set, frozenset, dict, list, tuple, object)
+        },
         ("collections", "OrderedDict"): OrderedDict,
         ("copyreg", "_reconstructor"): _Stored,
     }
 
     def find_class(self, module_name: str, global_name: str, /) -> object:
-        if global_name in {"Document", "InMemoryDocstore"} and module_name.split(".")[0].startswith("langchain"):
+        if global_name in {"Document", "InMemoryDocstore"} and module_name.split(".")[0].startswith(
+            "langchain"
+        ):
             return _Stored
         if (module_name, global_name) in self._ALLOWED:
             return self._ALLOWED[module_name, global_name]

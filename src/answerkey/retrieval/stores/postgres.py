@@ -30,7 +30,9 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     except ImportError:
         raise MissingPackage("psycopg", "pgvector") from None
     try:
-        connection = psycopg.connect(settings.postgres_url or "", autocommit=True, connect_timeout=30)
+        connection = psycopg.connect(
+            settings.postgres_url or "", autocommit=True, connect_timeout=30
+        )
     except psycopg.Error as error:
         raise EndpointError(f"Postgres does not answer: {_first_line(error)}") from None
     try:
@@ -51,7 +53,11 @@ def _read(
     name = settings.postgres_table or ""
     table = sql.Identifier(*name.split("."))
     # An approximate index looks at 40 rows unless it is asked for more.
-    _fetched(connection, "SELECT set_config('hnsw.ef_search', %s, false)", (str(min(max(settings.pool, 40), 1000)),))
+    _fetched(
+        connection,
+        "SELECT set_config('hnsw.ef_search', %s, false)",
+        (str(min(max(settings.pool, 40), 1000)),),
+    )
     columns: dict[str, str] = dict(_fetched(connection, _COLUMNS, (table.as_string(connection),)))
     if not columns:
         raise SettingsError(f'Postgres has no table "{name}"')
@@ -59,7 +65,9 @@ def _read(
     vector = _one_of(columns, settings.vector_field, vectors, "vector_field")
     key = _one_of(columns, settings.id_field, [c for c in _IDS if c in columns], "id_field")
     others = [sql.Identifier(column) for column in columns if column != vector]
-    first = sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(sql.Identifier(vector), table)
+    first = sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(
+        sql.Identifier(vector), table
+    )
     size = _fetched(connection, first)
     if not size:
         raise InputError(f'the Postgres table "{name}" is empty')
@@ -69,15 +77,22 @@ def _read(
             "set [embedding] to the model that made the table"
         )
     with connection.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(others), table)).fetchall()
+        rows = cursor.execute(
+            sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(others), table)
+        ).fetchall()
     keys = [str(row[key]) for row in rows]
     if len(set(keys)) < len(keys):
-        raise SettingsError(f'the Postgres table "{name}": the ids in "{key}" are not unique; set id_field')
-    passages = [stored_passage(row, settings, f'row {one} of "{name}"') for row, one in zip(rows, keys, strict=True)]
+        raise SettingsError(
+            f'the Postgres table "{name}": the ids in "{key}" are not unique; set id_field'
+        )
+    passages = [
+        stored_passage(row, settings, f'row {one} of "{name}"')
+        for row, one in zip(rows, keys, strict=True)
+    ]
     chunks, place = stored_chunks(passages, keys)
-    query = sql.SQL("SELECT {}, 1 - ({v} <=> %s::vector) FROM {t} ORDER BY {v} <=> %s::vector LIMIT %s").format(
-        sql.Identifier(key), v=sql.Identifier(vector), t=table
-    )
+    query = sql.SQL(
+        "SELECT {}, 1 - ({v} <=> %s::vector) FROM {t} ORDER BY {v} <=> %s::vector LIMIT %s"
+    ).format(sql.Identifier(key), v=sql.Identifier(vector), t=table)
 
     def search(vectors: Vectors, pool: int) -> Top:
         """The connection takes the queries of all threads in turn."""
@@ -92,14 +107,18 @@ def _read(
     return chunks, search
 
 
-def _one_of(columns: Mapping[str, str], wanted: str | None, candidates: list[str], setting: str) -> str:
+def _one_of(
+    columns: Mapping[str, str], wanted: str | None, candidates: list[str], setting: str
+) -> str:
     if wanted in columns or (wanted is None and candidates):
         return wanted or candidates[0]
     found = f'no column "{wanted}"' if wanted else "not found"
     raise SettingsError(f"[retrieval] {setting}: {found} among {', '.join(columns)}; set {setting}")
 
 
-def _fetched(connection: Connection, query: Query, values: tuple[object, ...] = ()) -> list[TupleRow]:
+def _fetched(
+    connection: Connection, query: Query, values: tuple[object, ...] = ()
+) -> list[TupleRow]:
     import psycopg
 
     try:

@@ -38,7 +38,9 @@ def _opened(client: QdrantClient, settings: RetrievalTable, dimension: int | Non
 
     name = settings.qdrant_collection or ""
     where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
-    params = _asked(lambda: client.get_collection(name), f'collection "{name}" at {where}').config.params
+    params = _asked(
+        lambda: client.get_collection(name), f'collection "{name}" at {where}'
+    ).config.params
     vector, distance = _vector(params.vectors, settings, dimension)
     points: list[Record] = []
     offset = None
@@ -48,11 +50,17 @@ def _opened(client: QdrantClient, settings: RetrievalTable, dimension: int | Non
         points += page
         if not points:
             raise InputError(f'the Qdrant collection "{name}" is empty')
-    passages = [stored_passage(point.payload or {}, settings, f'point {point.id} of "{name}"') for point in points]
+    passages = [
+        stored_passage(point.payload or {}, settings, f'point {point.id} of "{name}"')
+        for point in points
+    ]
     chunks, place = stored_chunks(passages, [point.id for point in points])
 
     def search(
-        queries: Sequence[list[float] | models.SparseVector], using: str | None, pool: int, distance: str = ""
+        queries: Sequence[list[float] | models.SparseVector],
+        using: str | None,
+        pool: int,
+        distance: str = "",
     ) -> Top:
         """The best points for each query: a list of numbers, or a sparse vector. Distances become cosines."""
         hits: list[list[tuple[float, int]]] = []
@@ -98,23 +106,38 @@ def _sparse_vector(given: Any) -> SparseVector:
     try:
         named = hasattr(given, "keys")
         indices, values = (given.keys(), given.values()) if named else (given.indices, given.values)
-        return models.SparseVector(indices=[int(n) for n in indices], values=[float(value) for value in values])
+        return models.SparseVector(
+            indices=[int(n) for n in indices], values=[float(value) for value in values]
+        )
     except (AttributeError, TypeError, ValueError):
         kind = type(given).__name__
-        raise InputError(f"the sparse_encoder gave {kind}, expected {{index: weight}} or indices and values") from None
+        raise InputError(
+            f"the sparse_encoder gave {kind}, expected {{index: weight}} or indices and values"
+        ) from None
 
 
 def _vector(
-    held: VectorParams | dict[str, VectorParams] | None, settings: RetrievalTable, dimension: int | None
+    held: VectorParams | dict[str, VectorParams] | None,
+    settings: RetrievalTable,
+    dimension: int | None,
 ) -> tuple[str | None, str]:
     """The name of the dense vector to search, None for the only unnamed one, and its distance."""
     vectors = held if isinstance(held, dict) else {"": held} if held is not None else {}
-    sizes = ", ".join(f"{name or 'unnamed'} of {params.size} numbers" for name, params in vectors.items()) or "none"
+    sizes = (
+        ", ".join(
+            f"{name or 'unnamed'} of {params.size} numbers" for name, params in vectors.items()
+        )
+        or "none"
+    )
     collection = f'the collection "{settings.qdrant_collection}"'
     wanted = settings.qdrant_vector
     if wanted is not None and wanted not in vectors:
         raise SettingsError(f'{collection} has no vector "{wanted}"; it has {sizes}')
-    fitting = [name for name, each in vectors.items() if dimension in (None, each.size) and wanted in (None, name)]
+    fitting = [
+        name
+        for name, each in vectors.items()
+        if dimension in (None, each.size) and wanted in (None, name)
+    ]
     if not fitting:
         raise SettingsError(
             f"{collection} has these dense vectors: {sizes}; the embedding model gives {dimension}: "
@@ -141,14 +164,22 @@ def _connect(settings: RetrievalTable) -> QdrantClient:
                 'set qdrant_client = "module:function"'
             )
         try:
-            return QdrantClient(path=str(settings.qdrant_path), force_disable_check_same_thread=True)
+            return QdrantClient(
+                path=str(settings.qdrant_path), force_disable_check_same_thread=True
+            )
         except (RuntimeError, OSError) as error:
-            raise InputError(f"Qdrant folder {settings.qdrant_path}: {str(error).splitlines()[0]}") from None
+            raise InputError(
+                f"Qdrant folder {settings.qdrant_path}: {str(error).splitlines()[0]}"
+            ) from None
     key = os.environ.get(settings.qdrant_api_key_env) if settings.qdrant_api_key_env else None
     if settings.qdrant_api_key_env and not key:
-        raise SettingsError(f"the variable {settings.qdrant_api_key_env} (qdrant_api_key_env) is not set")
+        raise SettingsError(
+            f"the variable {settings.qdrant_api_key_env} (qdrant_api_key_env) is not set"
+        )
     try:
-        return QdrantClient(url=settings.qdrant_url, api_key=key, timeout=30, check_compatibility=False)
+        return QdrantClient(
+            url=settings.qdrant_url, api_key=key, timeout=30, check_compatibility=False
+        )
     except ValueError as error:
         raise SettingsError(f'qdrant_url = "{settings.qdrant_url}": {error}') from None
 
@@ -172,4 +203,6 @@ def _asked(call: Callable[[], T], what: str) -> T:
     if getattr(cause, "status_code", None) == 404 or "not found" in str(cause).lower():
         raise SettingsError(f"Qdrant has no {what}") from None
     first = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-    raise EndpointError(f"Qdrant does not answer ({what}): {first}; is the server running?") from None
+    raise EndpointError(
+        f"Qdrant does not answer ({what}): {first}; is the server running?"
+    ) from None

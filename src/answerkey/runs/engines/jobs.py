@@ -30,7 +30,15 @@ from answerkey.types import Case, Json, Requirement, Response, Score, Status
 
 # So many cases pay for starting processes, and for loading their models.
 _ENOUGH, _ENOUGH_WITH_MODEL = 4_000, 512
-_SETUP = ("folder", "profile", "modules", "judge", "embedding", "criteria", "settings")  # what a scorer is made of
+_SETUP = (
+    "folder",
+    "profile",
+    "modules",
+    "judge",
+    "embedding",
+    "criteria",
+    "settings",
+)  # what a scorer is made of
 
 
 class ScoredChunk(msgspec.Struct):
@@ -46,7 +54,9 @@ class ScoredChunk(msgspec.Struct):
 class ScoringProcesses:
     """Processes that compute those metrics of a suite that need nothing of this process."""
 
-    def __init__(self, count: int, suite: Suite, names: tuple[str, ...], all_names: tuple[str, ...]) -> None:
+    def __init__(
+        self, count: int, suite: Suite, names: tuple[str, ...], all_names: tuple[str, ...]
+    ) -> None:
         self._names, self.whole = frozenset(names), names == all_names
         setup = {name: getattr(suite, name) for name in _SETUP} | {"metrics": names}
         self._processes = Processes(count, f"{__name__}:score_here", setup)
@@ -54,17 +64,25 @@ class ScoringProcesses:
     def scored(self, chunks: Iterable[list[tuple[int, bytes]]]) -> Iterator[ScoredChunk]:
         """The outcomes of recorded cases, each as a line of a `CaseCopy`, chunk by chunk and in order. Only where these
         processes compute every metric (`whole`)."""
-        sent = ((None, msgspec.Raw(b"[%b]" % b",".join(line for _, line in chunk))) for chunk in chunks)
+        sent = (
+            (None, msgspec.Raw(b"[%b]" % b",".join(line for _, line in chunk))) for chunk in chunks
+        )
         return (read_as(found, ScoredChunk) for _, found in self._processes.map(sent))
 
     def measured(self, plan: Plan, chunks: Iterable[list[Answered]]) -> Iterator[Measured]:
         """Each chunk with its scores, in order; steps of the plan that must stay here are computed here."""
         here = Plan(tuple(step for step in plan.steps if step.metrics[0].name not in self._names))
-        sent = ((chunk, [[to_json(case), to_json(response)] for _, case, response in chunk]) for chunk in chunks)
+        sent = (
+            (chunk, [[to_json(case), to_json(response)] for _, case, response in chunk])
+            for chunk in chunks
+        )
         for chunk, found in self._processes.map(sent):
             table = read_as(found, list[dict[str, Score]])
             if here.steps:
-                table = [theirs | ours for theirs, ours in zip(table, here.score(pairs_of(chunk)), strict=True)]
+                table = [
+                    theirs | ours
+                    for theirs, ours in zip(table, here.score(pairs_of(chunk)), strict=True)
+                ]
             yield chunk, table
 
     def close(self) -> None:
@@ -74,7 +92,9 @@ class ScoringProcesses:
 def score_here(setup: Json) -> Callable[[bytes], object]:
     """In a process: the function that scores a chunk of cases with their answers, or of lines of a `CaseCopy`."""
     criteria = msgspec.convert(setup["criteria"], tuple[Requirement, ...])
-    suite = replace(Suite(name="", cases=(), **setup), folder=Path(setup["folder"]), criteria=criteria)
+    suite = replace(
+        Suite(name="", cases=(), **setup), folder=Path(setup["folder"]), criteria=criteria
+    )
     scorer = scorer_of(suite, names=setup["metrics"])
 
     def score(chunk: bytes) -> object:
@@ -87,13 +107,19 @@ def score_here(setup: Json) -> Callable[[bytes], object]:
 
 def _score_copied(scorer: Scorer, copied: Sequence[CopiedCase]) -> ScoredChunk:
     target = Recorded()
-    positions, pairs = [each.n for each in copied], [(each.case, target.lookup(each.case)) for each in copied]
+    positions, pairs = (
+        [each.n for each in copied],
+        [(each.case, target.lookup(each.case)) for each in copied],
+    )
     outcomes, tally = scorer.outcomes(pairs), OutcomeTally()
     for outcome in outcomes:
         tally.add_verdict(outcome)
     numbered = list(zip(positions, outcomes, strict=True))
     return ScoredChunk(
-        [msgspec.Raw(json_line(response_record(n, each.case, each.response))) for n, each in numbered],
+        [
+            msgspec.Raw(json_line(response_record(n, each.case, each.response)))
+            for n, each in numbered
+        ],
         [msgspec.Raw(json_line(Scored(n, each).record())) for n, each in numbered],
         [n for n, each in numbered if each.verdict.status != Status.ERROR],
         tally_to_json(tally),
@@ -107,11 +133,15 @@ def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProces
     count = jobs_for(suite.run.jobs, -(-answers // scorer.batch), enough=enough)
     if count == 1:
         return None
-    known = ("answerkey", *suite.modules, *(point.module for point in entry_points(group=ENTRY_POINT_GROUP)))
+    known = (
+        "answerkey",
+        *suite.modules,
+        *(point.module for point in entry_points(group=ENTRY_POINT_GROUP)),
+    )
     names: list[str] = []
-    for (
-        step
-    ) in scorer.plan.steps:  # another process must find the metric by its name, and no network judge may be asked
+    for step in (
+        scorer.plan.steps
+    ):  # another process must find the metric by its name, and no network judge may be asked
         found = any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
         if found and ("judge" not in step.arguments or scorer.judge.startswith("local ")):
             names += [metric.name for metric in step.metrics]

@@ -32,7 +32,17 @@ if TYPE_CHECKING:
 PARTS = "parts"
 FORMAT = 1
 _KEY = b"answerkey"
-_TEXTS = ("id", "question", "expected_answer", "answer", "route", "expected_route", "type", "source_file", "error")
+_TEXTS = (
+    "id",
+    "question",
+    "expected_answer",
+    "answer",
+    "route",
+    "expected_route",
+    "type",
+    "source_file",
+    "error",
+)
 _VERDICT_TEXTS = ("status", "band", "justification")
 _VERDICT_NUMBERS = ("score", "quality", "route_score")
 NumberedOutcome = tuple[int, Outcome]
@@ -54,17 +64,31 @@ def part_path(folder: Path, shard: int, chunk: int) -> Path:
 
 
 def write_part(
-    path: Path, place: tuple[int, int], names: tuple[str, ...], outcomes: Sequence[NumberedOutcome], tally: RunTally
+    path: Path,
+    place: tuple[int, int],
+    names: tuple[str, ...],
+    outcomes: Sequence[NumberedOutcome],
+    tally: RunTally,
 ) -> None:
     """All outcomes of the chunk at `place` (shard, chunk), in order; `names` are the metrics of the run."""
     import pyarrow
     import pyarrow.parquet as parquet
 
-    lines, whole, schema = [result_line(outcome) for _, outcome in outcomes], list[str](), _schema(names)
+    lines, whole, schema = (
+        [result_line(outcome) for _, outcome in outcomes],
+        list[str](),
+        _schema(names),
+    )
     for line, (_, outcome) in zip(lines, outcomes, strict=True):
-        if isinstance(expected := line["expected_answer"], list):  # a column has one type: several are a JSON list
+        if isinstance(
+            expected := line["expected_answer"], list
+        ):  # a column has one type: several are a JSON list
             line["expected_answer"] = json.dumps(expected, ensure_ascii=False)
-        record = {"case": to_json(outcome.case), "response": to_json(outcome.response), **judged_json(outcome)}
+        record = {
+            "case": to_json(outcome.case),
+            "response": to_json(outcome.response),
+            **judged_json(outcome),
+        }
         whole.append(json_line(record).decode())
     columns: dict[str, list[Any]] = {name: [line[name] for line in lines] for name in lines[0]}
     columns |= {"n": [n for n, _ in outcomes], "outcome": whole}
@@ -91,7 +115,11 @@ def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
 
     text, number = pa.string(), pa.float64()
     score = pa.struct({"value": number, "reason": text, "error": text})
-    verdict = {**dict.fromkeys(_VERDICT_TEXTS, text), **dict.fromkeys(_VERDICT_NUMBERS, number), "passed": pa.bool_()}
+    verdict = {
+        **dict.fromkeys(_VERDICT_TEXTS, text),
+        **dict.fromkeys(_VERDICT_NUMBERS, number),
+        "passed": pa.bool_(),
+    }
     return pa.schema(
         {
             "n": pa.int64(),
@@ -117,7 +145,11 @@ def _storable(value: Any) -> Any:
 
 def list_parts(folder: Path, shard: int | None = None) -> list[Path]:
     """The files of all parts, or of those of one shard, in case order."""
-    return sorted((folder / PARTS).glob("shard-*.parquet" if shard is None else f"shard-{shard:05d}-*.parquet"))
+    return sorted(
+        (folder / PARTS).glob(
+            "shard-*.parquet" if shard is None else f"shard-{shard:05d}-*.parquet"
+        )
+    )
 
 
 def read_part(path: Path) -> StoredPart:
@@ -146,9 +178,18 @@ def _readable(path: Path) -> Generator[None]:
 
     try:
         yield
-    except (pyarrow.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise StorageError(f"{path}: damaged ({reason}); remove it, then continue with --resume") from None
+        raise StorageError(
+            f"{path}: damaged ({reason}); remove it, then continue with --resume"
+        ) from None
 
 
 def merged(folder: Path) -> RunTally:
@@ -165,7 +206,9 @@ def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[Nu
 
     with _readable(path):
         table = parquet.ParquetFile(path).read(columns=["n", "outcome"])
-        for n, text in zip(table.column("n").to_pylist(), table.column("outcome").to_pylist(), strict=True):
+        for n, text in zip(
+            table.column("n").to_pylist(), table.column("outcome").to_pylist(), strict=True
+        ):
             if wanted is None or n in wanted:
                 stored = msgspec.convert(read_json(text), StoredOutcome)
                 yield n, stored.outcome(stored.case, stored.response)
@@ -200,7 +243,9 @@ class PartsIndex:
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered())
 
-    def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[NumberedOutcome]:
+    def numbered(
+        self, *, unscored: bool = False, stopped: bool = False
+    ) -> Iterator[NumberedOutcome]:
         for path in list_parts(self.folder):
             yield from outcomes_in(path)
 
@@ -211,9 +256,16 @@ class PartsIndex:
         asked = list(positions)
         wanted, found = frozenset(asked), dict[int, Outcome]()
         for path in list_parts(self.folder):
-            with _readable(path):  # the smallest and largest position of each part say which may contain them
+            with _readable(
+                path
+            ):  # the smallest and largest position of each part say which may contain them
                 foot = parquet.read_metadata(path)
-                spans = [foot.row_group(group).column(0).statistics for group in range(foot.num_row_groups)]
-            if any(span is None or any(span.min <= n <= span.max for n in wanted) for span in spans):
+                spans = [
+                    foot.row_group(group).column(0).statistics
+                    for group in range(foot.num_row_groups)
+                ]
+            if any(
+                span is None or any(span.min <= n <= span.max for n in wanted) for span in spans
+            ):
                 found.update(outcomes_in(path, wanted))
         return (found[n] for n in asked if n in found)

@@ -16,7 +16,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from answerkey.errors import AnswerkeyError, EndpointError, IncompleteError, MissingPackage, SettingsError
+from answerkey.errors import (
+    AnswerkeyError,
+    EndpointError,
+    IncompleteError,
+    MissingPackage,
+    SettingsError,
+)
 from answerkey.runs.control import Budget, Finished, Options, Stop, Watch
 from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sharded, Sizes, Todo, begin, cut, parts_of, sizes_of
@@ -94,7 +100,11 @@ class _Actor:
 
 
 def run_on_cluster(
-    suite: Suite, options: Options, cluster: Cluster, watch: Watch | None = None, stop: Stop | None = None
+    suite: Suite,
+    options: Options,
+    cluster: Cluster,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
 ) -> Finished:
     """Start or resume a run. However it ends, the parts that were written stay and the run can be resumed."""
     asked = {
@@ -104,11 +114,15 @@ def run_on_cluster(
         "--accept-changes": options.accept_changes,
     }
     if given := [name for name, is_set in asked.items() if is_set]:
-        raise SettingsError(f"{given[0]} needs --engine local, as on a cluster chunks end in any order; leave it out")
+        raise SettingsError(
+            f"{given[0]} needs --engine local, as on a cluster chunks end in any order; leave it out"
+        )
     ray = _import_ray()
     suite = replace(suite, folder=suite.folder.resolve())
     sizes = (cluster.sizes if options.resume is None else None) or sizes_of(suite, options.resume)
-    source = Sharded(cut(suite.cases, suite.folder, sizes.shard), options.selection, " ".join(suite.cases))
+    source = Sharded(
+        cut(suite.cases, suite.folder, sizes.shard), options.selection, " ".join(suite.cases)
+    )
     watch, stop = watch or Watch(), Stop() if stop is None else stop
     with closing(prepare(suite, options.selection, source)) as prepared:
         folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
@@ -127,7 +141,13 @@ def run_on_cluster(
             parts = parts_of(folder)
             done, errors = sum(part.rows for part in parts), sum(part.errors for part in parts)
             left = prepared.count - done + errors
-            partial = "" if left <= 0 else stop.reason if stop else f"{counted(left, 'case')} ended in an error"
+            partial = (
+                ""
+                if left <= 0
+                else stop.reason
+                if stop
+                else f"{counted(left, 'case')} ended in an error"
+            )
             finished = Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
             write_manifest(folder, sealed(folder, replace(manifest, partial=finished.partial)))
     return finished
@@ -138,7 +158,9 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
     while (todo or crew.running) and not stop:
         while todo and crew.idle:
             worker, mine = crew.idle.pop(), todo.popleft()
-            reports = worker.score.options(num_returns="streaming").remote(mine.shard, mine.done, mine.again)
+            reports = worker.score.options(num_returns="streaming").remote(
+                mine.shard, mine.done, mine.again
+            )
             crew.running[reports] = worker, mine
         ready, _ = crew.ray.wait([*crew.running, *crew.starting], num_returns=1, timeout=0.5)
         for reports in ready:
@@ -174,7 +196,9 @@ def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> 
                 f"{left.deaths} workers died in the same chunk of {mine.shard.name} (shard {mine.shard.number}); "
                 "check the memory of the nodes, then continue with --resume"
             ) from None
-        watch.note(f"a worker died in shard {mine.shard.number}; another continues after its last complete chunk")
+        watch.note(
+            f"a worker died in shard {mine.shard.number}; another continues after its last complete chunk"
+        )
         todo.appendleft(left)
         crew.hire()
     return None
@@ -182,7 +206,9 @@ def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> 
 
 def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a deprecation warning
+    os.environ.setdefault(
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"
+    )  # silences a deprecation warning
     try:
         import ray
     except ImportError:
@@ -191,7 +217,9 @@ def _import_ray() -> Any:
 
 
 @contextmanager
-def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch: Watch) -> Generator[_Crew]:
+def _connected(
+    ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch: Watch
+) -> Generator[_Crew]:
     """Workers on the cluster, or on Ray on this machine; released at the end in any case."""
     ours = not ray.is_initialized()
     if ours:
@@ -200,12 +228,16 @@ def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch
     processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
     wanted = cluster.workers or processors
     if wanted > processors:
-        watch.note(f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}")
+        watch.note(
+            f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}"
+        )
     # At most as many as may ask a live bot at the same time.
     count = min(wanted, processors, prepared.suite.run.workers if live else wanted)
     name, judge = prepared.scorer.judge, None
     if name != "none" and not name.startswith("local "):
-        judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(prepared.suite.judge)
+        judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(
+            prepared.suite.judge
+        )
     crew = _Crew(ray, replace(task, asking=max(1, prepared.suite.run.workers // count)), judge)
     try:
         for _ in range(count):
@@ -221,15 +253,23 @@ def _start(ray: Any, cluster: Cluster) -> None:
     quiet: Json = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     here: Json = {"object_store_memory": _STORE, "_node_ip_address": "127.0.0.1"}
     main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
+    before = (
+        {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        if main
+        else {}
+    )
     try:
         if cluster.address:
             ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
         else:
             ray.init(num_cpus=cluster.workers or os.cpu_count() or 1, **here, **quiet)
-    except Exception as error:  # Ray raises a bare Exception where its processes take too long to start
+    except (
+        Exception
+    ) as error:  # Ray raises a bare Exception where its processes take too long to start
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise EndpointError(f"Ray at {cluster.address or 'this machine'} does not answer: {reason}") from None
+        raise EndpointError(
+            f"Ray at {cluster.address or 'this machine'} does not answer: {reason}"
+        ) from None
     finally:  # Ray replaces the handler of SIGTERM; ours ends a run cleanly
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -50,7 +50,9 @@ class Shard:
 
 def cut(patterns: Sequence[str], folder: Path, size: int) -> list[Shard]:
     """The shards of a suite's case files, in order; the positions of their cases are not known yet."""
-    pieces = [piece for path in case_files(patterns, folder) for piece in _pieces(path, folder, size)]
+    pieces = [
+        piece for path in case_files(patterns, folder) for piece in _pieces(path, folder, size)
+    ]
     return [replace(piece, number=number) for number, piece in enumerate(pieces)]
 
 
@@ -156,7 +158,9 @@ class Sharded:
 
     def digest(self) -> str:
         """Changes whenever a case would be looked for in another place."""
-        return digest_of([(s.number, s.name, s.kind, s.start, s.stop, s.first, s.count) for s in self.shards])
+        return digest_of(
+            [(s.number, s.name, s.kind, s.start, s.stop, s.first, s.count) for s in self.shards]
+        )
 
 
 # A shard is a multiple of what is scored at once, so that batches are those of a local run. A chunk is what a killed
@@ -203,7 +207,9 @@ def parts_of(folder: Path, shard: int | None = None) -> list[StoredPart]:
     return [read_part(path) for path in list_parts(folder, shard)]
 
 
-def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, new: bool) -> tuple[Manifest, list[Todo]]:
+def begin(
+    folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, new: bool
+) -> tuple[Manifest, list[Todo]]:
     """run.json and the shards to do, of a `new` run or of one that is resumed."""
     if new:
         shards = Sharding(sizes.shard, sizes.chunk, source.digest())
@@ -225,9 +231,13 @@ def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, ne
 
 def _check_same(folder: Path, manifest: Manifest, prepared: Prepared, source: Sharded) -> None:
     if manifest.engine != "ray" or manifest.shards is None:
-        raise SettingsError(f"{folder}: this run was started without --engine ray; resume it without --engine ray")
+        raise SettingsError(
+            f"{folder}: this run was started without --engine ray; resume it without --engine ray"
+        )
     if not belongs_to(manifest, folder, prepared.suite):
-        raise SettingsError(f"{folder}: a run of another suite, {manifest.suite}; start a new run without --resume")
+        raise SettingsError(
+            f"{folder}: a run of another suite, {manifest.suite}; start a new run without --resume"
+        )
     check_repeats(folder, manifest, prepared)
     different = changed_parts(manifest.fingerprint, prepared.fingerprint)
     if not different and manifest.shards.digest != source.digest():

@@ -62,7 +62,9 @@ class Worker:
         self._target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
         self._streak, self._repeats = ErrorStreak(), Repeats.of_table(suite.run)
 
-    def score(self, shard: Shard, done: frozenset[int], again: frozenset[int]) -> Iterator[ChunkReport]:
+    def score(
+        self, shard: Shard, done: frozenset[int], again: frozenset[int]
+    ) -> Iterator[ChunkReport]:
         """Score the chunks of a shard that are not done; of those in `again` only the cases with errors."""
         for number, chunk in enumerate(self._chunks(shard)):
             if number in done and number not in again:
@@ -95,7 +97,11 @@ class Worker:
             yield chunk
 
     def _outcomes(self, cases: list[Numbered]) -> list[NumberedOutcome]:
-        target, asked, scored = self._target, attempts(cases, self._repeats.times), list[NumberedOutcome]()
+        target, asked, scored = (
+            self._target,
+            attempts(cases, self._repeats.times),
+            list[NumberedOutcome](),
+        )
         if isinstance(target, Recorded):
             answered = ((n, case, target.lookup(case)) for n, case in asked)
         else:
