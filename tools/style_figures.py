@@ -125,14 +125,14 @@ def is_comment(line: str) -> bool:
 
 
 def add_names_defined_twice(paths: list[Path], findings: Findings) -> None:
-    modules_of: dict[str, list[Path]] = defaultdict(list)
+    modules_of: dict[str, set[Path]] = defaultdict(set)  # a set: overloads count once
     for path in python_files(paths):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                modules_of[node.name].append(path)
+                modules_of[node.name].add(path)
     for name, modules in modules_of.items():
         if len(modules) > 1 and not name.startswith("_"):
-            findings.places[TWICE].append(f"{name}: {', '.join(map(str, modules))}")
+            findings.places[TWICE].append(f"{name}: {', '.join(sorted(map(str, modules)))}")
 
 
 def collect(paths: list[Path]) -> Findings:
