@@ -104,20 +104,20 @@ class Processes:
     def _drive(self, process: subprocess.Popen[bytes], setup: Any) -> None:
         """The thread of one process: one item at a time, until there are no more."""
         to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        message = json_line(setup) + b"\n"
+        setup_line = json_line(setup) + b"\n"  # sent once, before the first item
         while (asked := self._asked.get()) is not None:
             item, done = asked
             try:
-                to.write(message + json_line(item) + b"\n")
+                to.write(setup_line + json_line(item) + b"\n")
                 to.flush()
-                message = b""
+                setup_line = b""
                 reply = back.readline()
                 if not reply.endswith(b"\n"):
                     raise _lost(process)
                 if reply.startswith(_FAILED):
-                    code, message = read_json(reply.removeprefix(_FAILED))
+                    code, reason = read_json(reply.removeprefix(_FAILED))
                     kinds = {EXIT_INPUT: SettingsError, EXIT_INCOMPLETE: IncompleteError}
-                    raise kinds.get(code, RuntimeError)(message)
+                    raise kinds.get(code, RuntimeError)(reason)
                 done.set_result(reply)
             except OSError:
                 done.set_exception(_lost(process))

@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from answerkey.background import begin
 from answerkey.cli.output import done, print_json, say, show
 from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.config.declare import TomlTable
@@ -28,25 +26,15 @@ from answerkey.runs.records import result_line
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
-from answerkey.targets.resolve import Recorded, check_target, kind_of
+from answerkey.targets.resolve import Recorded, check_target
 from answerkey.text import counted
 
 
 @contextmanager
-def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, Stop]]:
-    """What a run reports its progress to, and what stops it. SIGTERM counts as one Ctrl-C.
-
-    Of a run that `waits` for others the code of the reports is loaded meanwhile.
-    """
-    shown, stop = make_progress(quiet), Stop()
-    show_start = shown.start
-
-    def start(total: int, done: int) -> None:
-        begin(_load_reports)
-        show_start(total, done)
-
-    if waits:
-        shown.start = start
+def interactive(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
+    """Yield the display of a run's progress and the object that stops the run. SIGTERM counts as one Ctrl-C."""
+    shown = make_progress(quiet)
+    stop = Stop()
 
     def handle(number: int, frame: Any) -> None:
         if stop.interrupted:
@@ -70,25 +58,11 @@ def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, S
             signal.signal(number, handler)
 
 
-def _load_reports() -> None:
-    time.sleep(0.1)  # let the first calls go out first
-    from answerkey.intervals import mean_interval
-    from answerkey.reports.html import environment, packed_vega
-
-    packed_vega()
-    environment().get_template("report.html")
-    mean_interval([0.0, 1.0])  # imports numpy
-
-
 def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> Finished:
     """Run or resume a suite on this machine or on a cluster."""
     if options.engine == "ray" and options.smoke:
         raise SettingsError("--test needs --engine local; leave --engine out")
-    waits = kind_of(suite.target) != "recorded" or suite.judge not in (None, "local")
-    with interactive(quiet=options.quiet, waits=waits and options.scoring.charts is not False) as (
-        watch,
-        stop,
-    ):
+    with interactive(quiet=options.quiet) as (watch, stop):
         try:
             if options.engine == "local":
                 return run_suite(suite, settings, watch, stop)
