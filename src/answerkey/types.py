@@ -6,23 +6,27 @@ Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome �
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
 Json = dict[str, Any]
 ErrorKind = Literal["", "infrastructure", "content"]
 
-LARGEST = 1e100  # of a score, a grade or a time: its square must be a float, too
-Number = Annotated[
-    float, msgspec.Meta(ge=-LARGEST, le=LARGEST)
-]  # checked where stored outcomes are read
+# The largest score, grade or time: its square must be a float, too.
+LARGEST = 1e100
+# The limits are checked where stored outcomes are read.
+Number = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Status(StrEnum):
-    """The verdict of a case in one word. SCORED: measured without a profile; UNSCORED: no criterion is applicable."""
+    """The verdict of a case in one word.
+
+    SCORED: measured without a profile, so nothing passes or fails.
+    UNSCORED: no metric that can find a wrong answer was applicable.
+    """
 
     PERFECT = "PERFECT"
     ACCEPTABLE = "ACCEPTABLE"
@@ -31,6 +35,34 @@ class Status(StrEnum):
     ERROR = "ERROR"
     SCORED = "SCORED"
     UNSCORED = "UNSCORED"
+
+
+class Kind(StrEnum):
+    """How an answer fails, in words for reports (docs/how-to/failures.md)."""
+
+    WRONG_FIGURE = "wrong figure"
+    WRONG_NAME = "wrong name"
+    CONTRADICTS = "contradicts"
+    INCOMPLETE = "incomplete"
+    UNSUPPORTED = "unsupported"
+    REFUSED = "refused"
+    SHOULD_REFUSE = "should refuse"
+    OFF_TOPIC = "off topic"
+    NO_ANSWER = "no answer"
+    WRONG_ROUTE = "wrong route"
+    BAD_FORMAT = "bad format"
+    OTHER = "other"
+
+
+class Cause(StrEnum):
+    """Where a failure comes from, as far as passages and labels show it."""
+
+    NOT_RETRIEVED = "not retrieved"
+    NOT_IN_DOCUMENTS = "not in documents"
+    NOT_USED = "not used"
+    INVENTED = "invented"
+    WRONG_LABEL = "wrong label"
+    UNCLEAR = "unclear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +201,18 @@ class Target(Protocol):
 
 
 class Score(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A value; or "not applicable" (no value, no error); or an error with its reason."""
+    """A value; or "not applicable" (no value, no error); or an error with its reason.
+
+    `msgspec.structs.replace(score, value=1.0)` makes a changed copy.
+    """
+
+    # A struct, not a dataclass: there are more scores than anything else in a run, and a struct
+    # is made in a tenth of the time.
 
     value: Number | None = None
     reason: str = ""
     error: str | None = None
     details: Mapping[str, Any] = {}
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = {}
 
     @staticmethod
     def not_applicable(reason: str) -> Score:
@@ -189,12 +226,6 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True):
     def applies(self) -> bool:
         return self.value is not None or self.error is not None
 
-
-# There are more scores than anything else, and a struct is made in a tenth of the time. `replace` and `asdict` of
-# dataclasses still take it.
-Score.__dataclass_fields__ = {
-    each.name: each for each in fields(make_dataclass("Score", Score.__struct_fields__))
-}
 
 Pair = tuple[Case, Response]
 Better = Literal["higher", "lower", "neither"]
@@ -292,7 +323,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a profile for one case. `score` is None exactly when the status is ERROR, SCORED or UNSCORED."""
+    """The result of a profile for one case.
+
+    `score` is None exactly when the status is ERROR, SCORED or UNSCORED. `why` is one sentence
+    for every case that did not pass. `kind` and `cause` are those of a failed answer (`Kind`,
+    `Cause`); both are empty for a case that passed or was not decided.
+    """
 
     status: str
     score: Number | None = None
@@ -303,6 +339,9 @@ class Verdict:
     shortfalls: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     passed: bool = False
+    why: str = ""
+    kind: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +365,8 @@ class Outcome:
         """
         score = "" if self.verdict.score is None else f" {self.verdict.score:.2f}"
         why = (
-            "; ".join(self.verdict.shortfalls)
+            self.verdict.why
+            or "; ".join(self.verdict.shortfalls)
             or self.response.error
             or repr((self.response.answer or "")[:60])
         )

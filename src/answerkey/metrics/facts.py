@@ -7,8 +7,10 @@ a text supports or contradicts it, with a quote. Of several expected answers the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+
+from msgspec.structs import replace
 
 from answerkey.metrics.agreement.model_verdict import nearest
 from answerkey.metrics.claims import claims

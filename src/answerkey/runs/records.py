@@ -15,7 +15,18 @@ from answerkey.files import json_line
 from answerkey.metrics.registry import find
 from answerkey.types import Case, Json, Outcome, Requirement, Response, Score, Verdict
 
-_VERDICT = ("status", "score", "quality", "route_score", "band", "justification", "passed")
+_VERDICT = (
+    "status",
+    "score",
+    "quality",
+    "route_score",
+    "band",
+    "justification",
+    "passed",
+    "why",
+    "kind",
+    "cause",
+)
 _PLAIN = (str, int, float, dict, type(None))
 _MODULUS = 1 << 256
 SCORING = (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from answerkey.embed import Embedder
 from answerkey.llm.chat import CallTotals, total

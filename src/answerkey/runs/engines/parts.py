@@ -43,7 +43,7 @@ _TEXTS = (
     "source_file",
     "error",
 )
-_VERDICT_TEXTS = ("status", "band", "justification")
+_VERDICT_TEXTS = ("status", "band", "justification", "why", "kind", "cause")
 _VERDICT_NUMBERS = ("score", "quality", "route_score")
 NumberedOutcome = tuple[int, Outcome]
 
