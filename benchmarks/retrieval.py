@@ -20,11 +20,11 @@ import numpy as np
 from answerkey.cases import load_cases
 from answerkey.config.tables import RetrievalTable
 from answerkey.embed import load_embedder
-from answerkey.experiments.choice import cross_validated
+from answerkey.experiments.choice import cross_validate_choice
 from answerkey.experiments.grid import RRF, STANDARD_ALPHAS
-from answerkey.experiments.label_check import check_labels, labels_of
+from answerkey.experiments.label_check import check_labels, collect_labels
 from answerkey.experiments.sweep import PreparedSweep, Sweep, run_sweep
-from answerkey.retrieval.search_index import open_index
+from answerkey.retrieval.search_index import open_search_index
 
 K = 10
 LEAST_DENSE = {"cranfield": 0.38}
@@ -57,9 +57,9 @@ def measured(folder: Path, model: str) -> bool:
     settings = RetrievalTable(
         documents=folder / "corpus.jsonl", alphas=STANDARD_ALPHAS, ks=(K,), rrf=True
     )
-    index = open_index(settings, load_embedder(model))
+    index = open_search_index(settings, load_embedder(model))
     cases = list(load_cases([folder / "dev.jsonl"], folder))
-    check = check_labels(labels_of(cases), index.pages)
+    check = check_labels(collect_labels(cases), index.pages)
     sweep = run_sweep(
         PreparedSweep(settings, cases, [index], check, [()] * len(cases)), timed=False
     )
@@ -97,7 +97,9 @@ def estimate_error(sweep: Sweep) -> float:
         order = random.permutation(table.shape[1])
         one, other = np.array_split(order, 2)
         winner = int(np.argmax(table[:, one].mean(axis=1)))
-        errors.append(float(cross_validated(table[:, one]).mean() - table[winner, other].mean()))
+        errors.append(
+            float(cross_validate_choice(table[:, one]).mean() - table[winner, other].mean())
+        )
     return float(np.mean(errors))
 
 

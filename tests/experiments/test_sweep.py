@@ -15,11 +15,11 @@ from tests.support.made_documents import WordEmbedder, page_texts, question_rows
 
 from answerkey.cli.retrieval import sweep_command as command
 from answerkey.errors import AnswerkeyError
-from answerkey.experiments.choice import Conclusions, best_setting, conclude
+from answerkey.experiments.choice import Conclusions, best_setting, draw_conclusions
 from answerkey.experiments.grid import METRICS, NAMED, RRF
-from answerkey.experiments.sweep import Sweep, prepare, run_sweep
+from answerkey.experiments.sweep import Sweep, prepare_sweep, run_sweep
 from answerkey.experiments.sweep_files import describe
-from answerkey.metrics.ranking.rank import rank
+from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.runs.suite import load_suite
 
 FULL = "alphas = [0.0, 0.3, 0.5, 0.7, 1.0]\nks = [3, 5, 10]"
@@ -33,7 +33,7 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made_sweep(folder: Path, **more: object) -> Sweep:
-    return run_sweep(prepare(load_suite(write_suite(folder, **more))))  # type: ignore[arg-type]
+    return run_sweep(prepare_sweep(load_suite(write_suite(folder, **more))))  # type: ignore[arg-type]
 
 
 def swept(suite: Path, *options: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_every_value_is_what_rank_says(tmp_path: Path) -> None:
             for q, case in enumerate(sweep.cases)
         }
         for column, k in enumerate(sweep.ks):
-            result = rank(run, labels, [f"{name}@{k}" for name in METRICS])
+            result = score_rankings(run, labels, [f"{name}@{k}" for name in METRICS])
             expected = np.stack(list(result.columns.values()), axis=1)
             assert sweep.values[v, column] == pytest.approx(expected, abs=1e-12)
     assert sweep.values.max() <= 1.0
@@ -150,7 +150,7 @@ def test_chunk_unit_can_leave_the_range_and_is_warned_of(tmp_path: Path) -> None
 
 
 def with_chosen(sweep: Sweep, chosen: np.ndarray) -> Conclusions:
-    return conclude(replace(sweep, chosen=chosen))
+    return draw_conclusions(replace(sweep, chosen=chosen))
 
 
 def test_the_default_is_kept_where_nothing_is_better_and_a_winner_is_called_one(
@@ -175,7 +175,7 @@ def test_the_default_is_kept_where_nothing_is_better_and_a_winner_is_called_one(
 
 def test_each_type_has_its_best_setting_and_routing_is_tested(tmp_path: Path) -> None:
     sweep = made_sweep(tmp_path, more=FULL)
-    few = conclude(sweep)
+    few = draw_conclusions(sweep)
     assert {choice.type for choice in few.types} == {"history", "price", "safety"}
     assert all("too few" in choice.note for choice in few.types)
     assert few.routing is None
@@ -263,7 +263,7 @@ def test_a_reranker_that_is_not_there_is_an_error_before_the_documents_are_read(
     suite = write_suite(tmp_path, more='reranker = "json:nope"')
     (tmp_path / "docs" / "book.txt").unlink()
     with pytest.raises(AnswerkeyError, match='has no function "nope"'):
-        prepare(load_suite(suite))
+        prepare_sweep(load_suite(suite))
 
 
 def test_bm25_alone_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +297,7 @@ def test_chunkings_and_models_are_settings(tmp_path: Path) -> None:
     more = 'by = "fixed"\nchunk_sizes = [5, 10]\noverlaps = [0, 2]\nmodels = ["a", "none"]\n' + FULL
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: Counting())
-        prepared = prepare(load_suite(write_suite(tmp_path, more=more)))
+        prepared = prepare_sweep(load_suite(write_suite(tmp_path, more=more)))
         assert sum(counted) == sum(len(index.chunks) for index in prepared.setups[::2])
         sweep = run_sweep(prepared)
     assert [index.chunking for index in sweep.setups[::2]] == [
@@ -306,7 +306,7 @@ def test_chunkings_and_models_are_settings(tmp_path: Path) -> None:
         "fixed 10/0",
         "fixed 10/2",
     ]
-    found = conclude(sweep)
+    found = draw_conclusions(sweep)
     assert len(found.setups) == 8
     assert " on " in found.best.sentence
     assert len({row for row, _ in sweep.places}) == 4 * (5 + 1)
@@ -318,10 +318,10 @@ def test_indexes_of_a_few_chunks_can_be_compared(tmp_path: Path) -> None:
     (tmp_path / "docs" / "book.txt").write_text(
         "pump repair text here. It is long.\fvalve price text\fmotor history text"
     )
-    sweep = run_sweep(prepare(load_suite(suite)))
+    sweep = run_sweep(prepare_sweep(load_suite(suite)))
     assert len(sweep.setups) == 5
     assert sweep.ranked_pages(0, 0, 20)[0] == "1"
-    assert conclude(sweep).best.value == 1.0
+    assert draw_conclusions(sweep).best.value == 1.0
 
 
 def test_quotes_are_gold_for_every_chunking(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_quotes_are_gold_for_every_chunking(tmp_path: Path) -> None:
     )
     more = "chunk_sizes = [4, 40]\noverlaps = [0]\nalphas = [0.0, 0.5]\nks = [5]"
     suite = write_suite(tmp_path, rows, more)
-    sweep = run_sweep(prepare(load_suite(suite)))
+    sweep = run_sweep(prepare_sweep(load_suite(suite)))
     assert sweep.labelled.all()
     assert sweep.values.max() <= 1.0
     recall = sweep.mean("recall")[:, 0]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.support.made_documents import WordEmbedder, write_suite
 
-from answerkey.experiments.choice import conclude
-from answerkey.experiments.sweep import prepare, run_sweep
+from answerkey.experiments.choice import draw_conclusions
+from answerkey.experiments.sweep import prepare_sweep, run_sweep
 from answerkey.reports.sweep_charts import spread_labels, sweep_charts
 from answerkey.runs.suite import load_suite
 
@@ -23,8 +23,8 @@ def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
         "answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder()
     )
     suite = write_suite(tmp_path, more="alphas = [0.0, 0.25, 0.75, 1.0]\nks = [5]")
-    sweep = run_sweep(prepare(load_suite(suite)))
-    found = conclude(sweep)
+    sweep = run_sweep(prepare_sweep(load_suite(suite)))
+    found = draw_conclusions(sweep)
     charts = sweep_charts(sweep, found)
     told = json.dumps(charts["2_alpha_sensitivity"])
     assert '"format": "~g", "grid": false, "values": [0.0, 0.25, 0.75, 1.0]' in told

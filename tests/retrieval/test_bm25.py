@@ -10,7 +10,7 @@ import pytest
 from answerkey.cases import load_cases
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import SettingsError
-from answerkey.metrics.ranking.rank import rank
+from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.retrieval.bm25 import (
     Formula,
     build_bm25,
@@ -18,7 +18,7 @@ from answerkey.retrieval.bm25 import (
     question_words,
     search_words,
 )
-from answerkey.retrieval.search_index import open_index
+from answerkey.retrieval.search_index import open_search_index
 
 
 @pytest.mark.slow
@@ -28,7 +28,7 @@ from answerkey.retrieval.search_index import open_index
 def test_bm25_reaches_its_known_figure_by_default(
     shared_data: Path, name: str, documents: int, least: float
 ) -> None:
-    index = open_index(RetrievalTable(documents=shared_data / name / "corpus.jsonl"), None)
+    index = open_search_index(RetrievalTable(documents=shared_data / name / "corpus.jsonl"), None)
     assert (len(index.chunks), index.language) == (documents, "en")
     cases = list(load_cases([shared_data / name / "dev.jsonl"]))
     found = index.sparse([case.question for case in cases], 100)
@@ -37,7 +37,9 @@ def test_bm25_reaches_its_known_figure_by_default(
         case.id: [index.chunks[n].page for n in row if n >= 0]
         for case, row in zip(cases, rows, strict=True)
     }
-    result = rank(run, {case.id: dict(case.relevant or {}) for case in cases}, ["ndcg@10"])
+    result = score_rankings(
+        run, {case.id: dict(case.relevant or {}) for case in cases}, ["ndcg@10"]
+    )
     assert (result.mean["ndcg@10"] or 0.0) >= least
     assert result.missing == []
 
@@ -160,7 +162,7 @@ def test_none_switches_stemming_off(tmp_path: Path) -> None:
         "The library opens at nine. You can borrow books for four weeks. " * 20
     )
     languages = [
-        open_index(RetrievalTable(documents=tmp_path, language=given), None).language
+        open_search_index(RetrievalTable(documents=tmp_path, language=given), None).language
         for given in ("auto", "none", "german")
     ]
     assert languages == ["en", "none", "german"]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, InputError
-from answerkey.retrieval.corpus import Chunking, Page, cut, read_corpus
+from answerkey.retrieval.chunks import Chunking, cut_pages
+from answerkey.retrieval.corpus import Page, read_corpus
 
 
 def make_pdf(path: Path, pages: list[str], password: str | None = None) -> None:
@@ -136,7 +137,7 @@ def test_bad_documents_are_one_clear_line(tmp_path: Path, make, says: str) -> No
 
 def test_sections_by_heading_with_code_fences_left_whole() -> None:
     text = "intro words\n# One\nalpha\n```\n# not a heading\n```\n## Two\nbeta"
-    chunks = cut([Page("g.md", text, "g.md")], Chunking("heading"))
+    chunks = cut_pages([Page("g.md", text, "g.md")], Chunking("heading"))
     assert [chunk.text for chunk in chunks] == [
         "intro words",
         "# One\nalpha\n```\n# not a heading\n```",
@@ -155,7 +156,7 @@ def test_windows_cover_every_word_in_order(text: str, size: int, overlap: int) -
         with pytest.raises(AnswerkeyError, match="chunk_overlap"):
             read_table(RetrievalTable, table, "[retrieval]")
         return
-    chunks = cut([Page("1", text, "d")], Chunking("words", size, overlap))
+    chunks = cut_pages([Page("1", text, "d")], Chunking("words", size, overlap))
     seen: list[str] = []
     for n, chunk in enumerate(chunks):
         words = chunk.text.split()

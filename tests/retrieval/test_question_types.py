@@ -8,7 +8,8 @@ import pytest
 from tests.support.made_documents import WordEmbedder, write_suite
 
 from answerkey.errors import SettingsError
-from answerkey.retrieval.retriever import classify, open_retriever
+from answerkey.retrieval.question_types import classify
+from answerkey.retrieval.retriever import open_retriever
 
 QUESTIONS = {
     "factual": [

@@ -26,11 +26,10 @@ from answerkey.comparison.comparison import Comparison, Side, compare_sides, loa
 from answerkey.comparison.prefer import Preference, prefer_outcomes, remember_flips
 from answerkey.errors import IncompleteError, InputError
 from answerkey.metrics.judge.judged_metrics import load_judge
-from answerkey.metrics.ranking.rank import Ranked
-from answerkey.metrics.ranking.rank import rank as rank_rankings
+from answerkey.metrics.ranking.rank import Ranked, score_rankings
 from answerkey.metrics.registry import additional_metrics
 from answerkey.reports.write import write_reports
-from answerkey.retrieval.rankings import Labels, has_pages, labels_of, rankings_of
+from answerkey.retrieval.rankings import Labels, as_rankings, as_relevance_labels, has_pages
 from answerkey.runs.control import Options, Selection, Stop
 from answerkey.runs.execute import run_in_memory, run_prepared
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
@@ -220,12 +219,12 @@ def rank(qrels: object, rankings: object, metrics: Sequence[str], unit: str = "p
         with suppress(
             InputError
         ):  # a number that must be read first, or whose error is found below, with its place
-            labels = labels_of(qrels) if in_labels is None else cast("Labels", qrels)
+            labels = as_relevance_labels(qrels) if in_labels is None else cast("Labels", qrels)
             scores = cast("Mapping[str, Mapping[str, float]]", rankings)
-            return rank_rankings(
+            return score_rankings(
                 scores, labels, metrics, unit, pages=in_rankings or in_labels is not False
             )
-    return rank_rankings(rankings_of(rankings), labels_of(qrels), metrics, unit)
+    return score_rankings(as_rankings(rankings), as_relevance_labels(qrels), metrics, unit)
 
 
 @overload

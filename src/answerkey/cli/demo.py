@@ -149,13 +149,13 @@ def _run(suite: Path, out: Path) -> DemoRun:
 
 
 def _sweep(suite: Path, out: Path) -> dict[str, str]:
-    from answerkey.experiments.choice import conclude
-    from answerkey.experiments.sweep import prepare, run_sweep
+    from answerkey.experiments.choice import draw_conclusions
+    from answerkey.experiments.sweep import prepare_sweep, run_sweep
     from answerkey.reports.sweep_report import write_sweep
 
     loaded = load_suite(suite)
-    sweep = run_sweep(prepare(loaded))
-    found = conclude(sweep)
+    sweep = run_sweep(prepare_sweep(loaded))
+    found = draw_conclusions(sweep)
     folder = new_folder(out, f"{loaded.name}_sweep")
     write_sweep(sweep, found, folder)
     return {"folder": str(folder), "sentence": found.best.sentence}

@@ -61,8 +61,8 @@ def rank_command(
     A file with a column `config_name` gives one result per configuration, and a comparison with the best of them. A table of
     figures per configuration is shown as it was recorded.
     """
-    from answerkey.metrics.ranking.rank import rank
-    from answerkey.retrieval.rankings import read_configurations, read_labels
+    from answerkey.metrics.ranking.rank import score_rankings
+    from answerkey.retrieval.rankings import read_configurations, read_relevance_labels
 
     if qrels is None and run_file.suffix.lower() == ".csv" and (figures := read_figures(run_file)):
         return (
@@ -71,9 +71,9 @@ def rank_command(
             else _show_figures(figures)
         )
     names = split_names(metrics)
-    labels = read_labels(qrels or run_file)
+    labels = read_relevance_labels(qrels or run_file)
     runs = read_configurations(run_file)
-    results = {setup: rank(run, labels, names, unit) for setup, run in runs.items()}
+    results = {setup: score_rankings(run, labels, names, unit) for setup, run in runs.items()}
     if not any(mean for result in results.values() for mean in result.mean.values()):
         from answerkey.experiments.label_check import check_labels
 

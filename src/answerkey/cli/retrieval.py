@@ -83,8 +83,8 @@ def sweep_command(
 
     Without α and K, the standard tests: five named methods and α from 0 to 1 at K = 5, then K from 3 to 20 at the best α.
     """
-    from answerkey.experiments.choice import conclude
-    from answerkey.experiments.sweep import prepare, run_sweep
+    from answerkey.experiments.choice import draw_conclusions
+    from answerkey.experiments.sweep import prepare_sweep, run_sweep
     from answerkey.experiments.sweep_files import summary
     from answerkey.reports.sweep_report import sweep_text, write_sweep
 
@@ -98,7 +98,7 @@ def sweep_command(
     }
     settings = {f"retrieval.{key}": value for key, value in named.items() if value is not None}
     loaded = load_suite(suite, settings, given["collection"])
-    prepared = prepare(loaded, say)
+    prepared = prepare_sweep(loaded, say)
     sweep = run_sweep(prepared, say, timed=query is None)
     for warning in sweep.check.warnings:
         say(f"warning: {warning}")
@@ -109,7 +109,7 @@ def sweep_command(
         say(
             'warning: some values are above 1, because several chunks of one page are counted; use unit = "page"'
         )
-    found = conclude(sweep)
+    found = draw_conclusions(sweep)
     if query is not None:
         return _trace(sweep, found, query, k, as_json=as_json)
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")

@@ -55,7 +55,7 @@ def best_setting(
         sentence = f"{setting_name(sweep, winner)} is the only setting: {sweep.plan.select_name} {value:.4f}"
         return Best(winner, value, n, sentence)
     other = next((n for n, place in enumerate(order) if place[0] != winner[0]), 1)
-    held_out = cross_validated(table)
+    held_out = cross_validate_choice(table)
     # The default is the α that the suite sets (0.5 otherwise) in the first index, at the winner's K or else at any.
     rows = [
         n
@@ -86,7 +86,7 @@ def _ordered(sweep: Sweep, places: Sequence[Place], asked: np.ndarray) -> list[P
     return sorted(places, key=lambda place: (-round(means[place], 9), sweep.ks[place[1]], place[0]))
 
 
-def cross_validated(table: Floats) -> Floats:
+def cross_validate_choice(table: Floats) -> Floats:
     """For each query the value of the setting that is best on other queries: ten folds, ten times, the mean. `table`
     holds (setting, query), the preferred of equal settings first."""
     queries = table.shape[1]
@@ -143,10 +143,10 @@ def routing(sweep: Sweep, types: Sequence[TypeChoice], overall: Best) -> Routing
     order = _ordered(sweep, sweep.places, sweep.labelled)
     table = np.stack([sweep.chosen[row, column, sweep.labelled] for row, column in order])
     kinds = np.array(sweep.types)[sweep.labelled]
-    single = cross_validated(table)
+    single = cross_validate_choice(table)
     routed = single.copy()
     for choice in enough:
-        routed[kinds == choice.type] = cross_validated(table[:, kinds == choice.type])
+        routed[kinds == choice.type] = cross_validate_choice(table[:, kinds == choice.type])
     test = difference(single, routed)
     p = "" if test.p is None else f", p = {test.p:.2g}"
     figures = f"{sweep.plan.select_name} {routed.mean():.4f} against {single.mean():.4f} on unseen queries{p}"
@@ -174,7 +174,7 @@ class Conclusions:
     setup: int
 
 
-def conclude(sweep: Sweep) -> Conclusions:
+def draw_conclusions(sweep: Sweep) -> Conclusions:
     """Every choice of a sweep, made once for files, reports and charts."""
     best = best_setting(sweep)
     setup = sweep.variants[best.winner[0]].setup

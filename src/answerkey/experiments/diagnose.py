@@ -26,10 +26,10 @@ from answerkey.experiments.label_check import (
     check_labels,
     matching_shift,
     natural_order,
-    shifted,
+    shift_pages,
 )
 from answerkey.metrics.ranking.hits import Floats
-from answerkey.metrics.ranking.rank import rank
+from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.metrics.sentences import word_list
 from answerkey.retrieval.bm25 import detect_language, search_words
 from answerkey.text import counted, words
@@ -79,16 +79,19 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     if not len(now):
         return None
     means = {
-        shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS
+        shift: float(_scores(evidence, shift_pages(evidence.labels, shift)).mean())
+        for shift in SHIFTS
     }
     highest = max(means.values())
     # Rankings of neighbours have one F1 for many shifts: ties are decided by the place of the first relevant page.
     tied = [shift for shift in SHIFTS if means[shift] >= highest - _EQUAL]
-    places = {s: float(_scores(evidence, shifted(evidence.labels, s), "mrr").mean()) for s in tied}
+    places = {
+        s: float(_scores(evidence, shift_pages(evidence.labels, s), "mrr").mean()) for s in tied
+    }
     best = max(places, key=lambda shift: places[shift])
     second = max(means[shift] for shift in SHIFTS if shift != best)
     nearest = max((place for shift, place in places.items() if shift != best), default=0.0)
-    after = _scores(evidence, shifted(evidence.labels, best))
+    after = _scores(evidence, shift_pages(evidence.labels, best))
     test = difference(now, after)
     # So many shifts were tried that one looks good by chance; a lone, high peak is no chance.
     certain = (test.p or 1.0) * len(SHIFTS) <= 0.05
@@ -109,7 +112,7 @@ def _beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
     """For few queries: how likely so many shifted labels would stand first in their rankings by chance. An off-by-one
     is a common mistake, so only the two of them count as tried; of other shifts all do."""
     queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
-    moved = shifted({query: evidence.labels[query] for query in queries}, shift)
+    moved = shift_pages({query: evidence.labels[query] for query in queries}, shift)
     first = sum(moved[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
     pages = len(
         {
@@ -137,7 +140,7 @@ def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     total = sum(map(len, labels.values()))
     now, after = (
         sum(names.find(page) is not None for row in rows.values() for page in row)
-        for rows in (labels, shifted(labels, best))
+        for rows in (labels, shift_pages(labels, best))
     )
     return _shift_finding(
         best, f"{share(now, total)} labels are in the index now, {after} after the shift", None
@@ -195,7 +198,9 @@ def _scores(
     """The measure of each labelled query that has a ranking; of very many the first are enough."""
     queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
     run = {query: evidence.rankings[query][:DEEP] for query in queries}
-    return rank(run, {query: labels[query] for query in queries}, [measure]).columns[measure]
+    return score_rankings(run, {query: labels[query] for query in queries}, [measure]).columns[
+        measure
+    ]
 
 
 def _some(names: list[str], most: int = 12) -> str:
@@ -241,7 +246,7 @@ def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         return None
     lost = sum(len(ranking) - len(set(ranking)) for ranking in repeated)
     run = {q: evidence.rankings.get(q, ()) for q in evidence.labelled}
-    plain = rank(run, evidence.labels, [MEASURE], "chunk").mean[MEASURE]
+    plain = score_rankings(run, evidence.labels, [MEASURE], "chunk").mean[MEASURE]
     note = (
         ""
         if plain is None
@@ -352,7 +357,7 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         or max((len(r) for r in evidence.rankings.values()), default=0) <= MEASURE_K
     ):
         return None
-    means = rank(
+    means = score_rankings(
         {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [near, deep]
     ).mean
     first, all_ = means[near] or 0.0, means[deep] or 0.0

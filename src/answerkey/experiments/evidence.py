@@ -11,11 +11,11 @@ from answerkey.coerce.decode import read_text
 from answerkey.coerce.passages import clean_id
 from answerkey.errors import InputError
 from answerkey.experiments.grid import find_quotes
-from answerkey.experiments.label_check import check_labels, labels_of
-from answerkey.experiments.sweep import Step, prepare
-from answerkey.metrics.ranking.rank import rank, ranking_of
+from answerkey.experiments.label_check import check_labels, collect_labels
+from answerkey.experiments.sweep import Step, prepare_sweep
+from answerkey.metrics.ranking.rank import ranking_of, score_rankings
 from answerkey.retrieval.fuse import weighted_sum
-from answerkey.retrieval.rankings import read_configurations, read_labels
+from answerkey.retrieval.rankings import read_configurations, read_relevance_labels
 from answerkey.runs.suite import load_suite
 from answerkey.text import counted
 
@@ -45,7 +45,7 @@ class RetrievalEvidence:
         """Mean F1@5 over the labelled queries, pages counted once; None where nothing can be scored."""
         if not self.rankings or not self.labelled:
             return None
-        return rank(
+        return score_rankings(
             {q: self.rankings.get(q, ()) for q in self.labelled}, self.labels, [MEASURE]
         ).mean[MEASURE]
 
@@ -127,7 +127,7 @@ def from_suite(
     path: Path, step: Step = lambda _: None, collection: str | None = None
 ) -> RetrievalEvidence:
     """Cases and index of the suite, searched once with its α; `collection` replaces that of its vector store."""
-    prepared = prepare(load_suite(path, collection=collection), step)
+    prepared = prepare_sweep(load_suite(path, collection=collection), step)
     index, cases = prepared.setups[0], prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = index.candidates([case.question for case in cases], prepared.settings.pool)
@@ -160,7 +160,9 @@ def from_run(folder: Path) -> RetrievalEvidence:
     passages = {(p.id, p.page, p.text): p for o in outcomes for p in o.response.passages}.values()
     # Without the questions: the words of the whole index are not known, so a mismatch can't be detected.
     texts = [passage.text for passage in passages] or None
-    return RetrievalEvidence(labels_of([outcome.case for outcome in outcomes]), ranked, texts=texts)
+    return RetrievalEvidence(
+        collect_labels([outcome.case for outcome in outcomes]), ranked, texts=texts
+    )
 
 
 def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
@@ -169,7 +171,7 @@ def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Retriev
     setups: Mapping[str, Mapping[str, Sequence[str]]] = (
         {"": {}} if run is None else read_configurations(run)
     )
-    labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
+    labels, ids = read_relevance_labels(qrels), None if index_ids is None else read_ids(index_ids)
     labels = labels if ids is None else check_labels(labels, ids).labels
     if len(setups) == 1:
         return RetrievalEvidence(labels, next(iter(setups.values())), ids)

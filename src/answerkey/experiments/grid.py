@@ -11,9 +11,9 @@ import numpy as np
 
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import SettingsError
-from answerkey.metrics.ranking.formulas import CUT_METRICS, measure, parse_name
+from answerkey.metrics.ranking.formulas import CUT_METRICS, measure_hits, parse_name
 from answerkey.metrics.ranking.hits import Floats, Hits, Ints, Places, ideal_places
-from answerkey.retrieval.corpus import Chunk
+from answerkey.retrieval.chunks import Chunk
 from answerkey.text import words
 
 NAMED = {
@@ -97,7 +97,7 @@ class SweepPlan:
         return tuple(sorted({*(self.asked_ks if asked else ()), *((STANDARD_K,) if named else ())}))
 
 
-def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
+def make_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     """The standard tests where neither `alphas` nor `ks` is given, else exactly those; without dense search only α = 0."""
     standard = not settings.alphas and not settings.ks
     asked_alphas, asked_ks = settings.alphas or STANDARD_ALPHAS, settings.ks or STANDARD_KS
@@ -137,7 +137,7 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     )
 
 
-def variants_of(plan: SweepPlan, setup: int) -> list[Variant]:
+def list_variants(plan: SweepPlan, setup: int) -> list[Variant]:
     """A variant per α, ascending, and reciprocal rank fusion where it is asked for."""
     names = {alpha: name for name, alpha in NAMED.items()}
     found = [
@@ -279,7 +279,7 @@ def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
     return Hits(variants * queries, found, _repeated(ideal, variants, queries))
 
 
-def joined(one: Hits, other: Hits) -> Hits:
+def merge_hits(one: Hits, other: Hits) -> Hits:
     """The hits of both; a query has them in one of the two."""
 
     def both(a: Places, b: Places) -> Places:
@@ -295,7 +295,7 @@ def joined(one: Hits, other: Hits) -> Hits:
 
 def measure_grid(hits: Hits, ks: Sequence[int], queries: int) -> Floats:
     """(variant, K, query, metric): every metric at every K."""
-    columns = measure(hits, [f"{name}@{k}" for k in ks for name in METRICS])
+    columns = measure_hits(hits, [f"{name}@{k}" for k in ks for name in METRICS])
     table = np.stack(list(columns.values())).reshape(len(ks), len(METRICS), -1, queries)
     return np.ascontiguousarray(table.transpose(2, 0, 3, 1))
 
@@ -308,6 +308,6 @@ def measure_choice(hits: Hits, plan: SweepPlan, queries: int) -> Floats:
         name = f"{metric}@{cut or k}"
         first = hits.found.pick(hits.found.rank <= k)
         columns.append(
-            measure(Hits(hits.queries, first, hits.ideal), [name])[name].reshape(-1, queries)
+            measure_hits(Hits(hits.queries, first, hits.ideal), [name])[name].reshape(-1, queries)
         )
     return np.stack(columns, axis=1)

@@ -192,7 +192,7 @@ def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = 
     return LabelCheck(resolved, len(expected), missing, tuple(names.ids)[:3], shift)
 
 
-def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
+def collect_labels(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
     found = {
         case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()}
         for case in cases
@@ -206,7 +206,7 @@ def matching_shift(labels: Grades, names: PageNames) -> int | None:
     """The smallest number that, added to every page, brings all labels into the index, or clearly more of them."""
 
     def inside(shift: int) -> int:
-        rows = shifted(labels, shift).values()
+        rows = shift_pages(labels, shift).values()
         return sum(
             grade > 0 and names.find(page) is not None
             for row in rows
@@ -224,7 +224,7 @@ def matching_shift(labels: Grades, names: PageNames) -> int | None:
     return best if after == total or after - now >= max(3, 0.1 * total) else None
 
 
-def shifted(labels: Grades, shift: int) -> dict[str, dict[str, float]]:
+def shift_pages(labels: Grades, shift: int) -> dict[str, dict[str, float]]:
     """Every page label with `shift` added to the number at its end; labels without one stay."""
     return {
         query: {_moved(page, shift): grade for page, grade in row.items()}

@@ -16,12 +16,13 @@ from answerkey.config.tables import RetrievalTable
 from answerkey.embed import load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.experiments import grid
-from answerkey.experiments.grid import METRICS, Labels, QuoteLabels, SweepPlan, Variant, plan_of
-from answerkey.experiments.label_check import LabelCheck, check_labels, labels_of
+from answerkey.experiments.grid import METRICS, Labels, QuoteLabels, SweepPlan, Variant, make_plan
+from answerkey.experiments.label_check import LabelCheck, check_labels, collect_labels
 from answerkey.metrics.ranking.hits import Floats, Ints
 from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
-from answerkey.retrieval.retriever import classify, load_function, passage_of, rerank, rewrite
-from answerkey.retrieval.search_index import SearchIndex, open_indexes
+from answerkey.retrieval.question_types import classify
+from answerkey.retrieval.retriever import load_function, passage_of, rerank, rewrite
+from answerkey.retrieval.search_index import SearchIndex, open_search_indexes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case
 from answerkey.user_code import import_from
@@ -113,7 +114,7 @@ class Sweep:
         return [case.type or classify(case.question).type for case in self.cases]
 
 
-def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
+def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     """Everything loaded and checked; indexes come from the cache where nothing changed."""
     if not suite.retrieval:
         raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
@@ -129,9 +130,9 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     embedders = [
         None if one.get("model") == NO_MODEL else load_embedder(**one) for one in embeddings
     ]
-    plan_of(settings, any(embedders))  # a wrong setting is an error before the documents are read
+    make_plan(settings, any(embedders))  # a wrong setting is an error before the documents are read
     step("reading and indexing the documents (kept in the cache for the next time)")
-    setups = open_indexes(settings, embedders, step)
+    setups = open_search_indexes(settings, embedders, step)
     texts = (
         as_texts(case.extra.get("quote") or case.extra.get("quotes"), "quote", LIVE)
         for case in cases
@@ -142,7 +143,7 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
         for case, quote in zip(cases, quotes, strict=True)
     ]
     documents = {chunk.document for chunk in setups[0].chunks}
-    check = check_labels(labels_of(with_pages), setups[0].pages, documents)
+    check = check_labels(collect_labels(with_pages), setups[0].pages, documents)
     return PreparedSweep(settings, cases, setups, check, quotes)
 
 
@@ -157,7 +158,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         )
     if problem := prepared.check.none_found("the index"):
         raise InputError(problem)
-    plan = plan_of(settings, any(index.dense for index in prepared.setups))
+    plan = make_plan(settings, any(index.dense for index in prepared.setups))
     if plan.depth > settings.pool:
         raise SettingsError(
             f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}"
@@ -239,7 +240,7 @@ def _measure_setup(
     candidates = index.candidates(questions, settings.pool)
     searched = time.perf_counter()
     variants = (
-        grid.variants_of(plan, setup)
+        grid.list_variants(plan, setup)
         if index.dense is not None
         else [Variant(BM25_ALONE, 0.0, "", setup)]
     )
@@ -291,7 +292,7 @@ def _measured_rankings(
         rankings = np.where(first >= 0, index.page_of[first], -1)
     hits = grid.hits_in_pages(rankings, labels)
     if quotes is not None:
-        hits = grid.joined(hits, grid.hits_in_chunks(chunks[..., : plan.depth], quotes))
+        hits = grid.merge_hits(hits, grid.hits_in_chunks(chunks[..., : plan.depth], quotes))
     return (
         grid.measure_grid(hits, plan.ks, labels.queries),
         grid.measure_choice(hits, plan, labels.queries),

@@ -12,8 +12,9 @@ from answerkey.coerce.passages import document_stem, page_parts
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError
-from answerkey.retrieval.corpus import Chunk, corpus_files, read_pdf
-from answerkey.retrieval.search_index import Step, open_index
+from answerkey.retrieval.chunks import Chunk
+from answerkey.retrieval.corpus import corpus_files, read_pdf
+from answerkey.retrieval.search_index import Step, open_search_index
 from answerkey.runs.suite import Suite
 from answerkey.text import counted, words
 
@@ -100,7 +101,7 @@ def verify_suite(
         for n, text in enumerate(read_pdf(file), start=1)
     }
     step("reading the index")
-    return verify(open_index(settings, None, step).chunks, pages)
+    return verify(open_search_index(settings, None, step).chunks, pages)
 
 
 def verify(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verification:

@@ -86,7 +86,7 @@ def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
     is exactly the dense ranking and α = 0 exactly the sparse one, chunks and all."""
     rankings = np.empty((len(alphas), *candidates.chunk.shape), np.int64)
     for row, scores in enumerate(weighted_scores(candidates, alphas)):
-        rankings[row] = ranked(candidates.chunk, scores)
+        rankings[row] = order_chunks(candidates.chunk, scores)
     return rankings
 
 
@@ -107,7 +107,7 @@ def weighted_scores(candidates: Candidates, alphas: Sequence[float]) -> Iterator
 
 def reciprocal_ranks(candidates: Candidates) -> Ints:
     """The chunks of each query by the sum of their reciprocal ranks, best first, -1 at the end."""
-    return ranked(candidates.chunk, reciprocal_scores(candidates))
+    return order_chunks(candidates.chunk, reciprocal_scores(candidates))
 
 
 def reciprocal_scores(candidates: Candidates, constant: float = 60.0) -> Floats:
@@ -150,7 +150,7 @@ def _scaled(side: Floats) -> Floats:
     return np.where(there, scaled, np.nan)
 
 
-def ranked(chunk: Ints, scores: Floats) -> Ints:
+def order_chunks(chunk: Ints, scores: Floats) -> Ints:
     """The chunks of each query, best first, -1 at the end; a score of -inf is no place."""
     scores = np.where(chunk >= 0, scores, -np.inf)
     order = np.argsort(-scores, axis=1, kind="stable")

@@ -51,7 +51,7 @@ def read_configurations(path: Path) -> dict[str, Rankings]:
     return _read(path, "retrieved", _ranking, read_trec_run)
 
 
-def read_labels(path: Path) -> Labels:
+def read_relevance_labels(path: Path) -> Labels:
     """For each query the grade of each labelled id; a plain list of ids gives each the grade 1."""
     found: Labels = {}
     for configuration in _read(path, "relevant", as_labels, read_qrels).values():
@@ -63,14 +63,14 @@ def read_labels(path: Path) -> Labels:
     return found
 
 
-def rankings_of(given: object) -> Rankings:
+def as_rankings(given: object) -> Rankings:
     """The rankings of a file, or of a dict: `{query: [id, …]}` or `{query: {id: score}}`."""
     return _of_mapping(given, "rankings", "retrieved", _ranking, read_rankings)
 
 
-def labels_of(given: object) -> Labels:
+def as_relevance_labels(given: object) -> Labels:
     """The labels of a file, or of a dict: `{query: [id, …]}` or `{query: {id: grade}}`."""
-    return _of_mapping(given, "labels", "relevant", as_labels, read_labels)
+    return _of_mapping(given, "labels", "relevant", as_labels, read_relevance_labels)
 
 
 def has_pages(given: object, *, labels: bool = False) -> bool | None:

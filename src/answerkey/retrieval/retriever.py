@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
-import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,9 +18,15 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.embed import Embedder
 from answerkey.errors import InputError, SettingsError
-from answerkey.retrieval.fuse import Candidates, Floats, ranked, reciprocal_scores, weighted_scores
-from answerkey.retrieval.search_index import SearchIndex, open_index
-from answerkey.text import fold
+from answerkey.retrieval.fuse import (
+    Candidates,
+    Floats,
+    order_chunks,
+    reciprocal_scores,
+    weighted_scores,
+)
+from answerkey.retrieval.question_types import classify
+from answerkey.retrieval.search_index import SearchIndex, open_search_index
 from answerkey.types import Passage
 from answerkey.user_code import import_from, import_user_module, load_object
 
@@ -44,7 +47,7 @@ def open_retriever(
     import_from(folder)
     if settings.retriever is not None:
         return _function_retriever(settings.retriever, folder)
-    return _hybrid_retriever(open_index(settings, embed), settings)
+    return _hybrid_retriever(open_search_index(settings, embed), settings)
 
 
 def _hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retriever:
@@ -62,7 +65,7 @@ def _hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retriever
         scores = _fused(candidates, questions, settings, index.dense is not None)
         found: list[list[Passage]] = []
         for row, best in enumerate(
-            ranked(candidates.chunk, scores)[:, : pool if reranker else k].tolist()
+            order_chunks(candidates.chunk, scores)[:, : pool if reranker else k].tolist()
         ):
             score = dict(zip(candidates.chunk[row].tolist(), scores[row].tolist(), strict=True))
             found.append([passage_of(index, chunk, score[chunk]) for chunk in best if chunk >= 0])
@@ -170,55 +173,3 @@ def _takes_k(function: Callable[..., object]) -> bool:
         return False
     second = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:2]
     return any(p.default is p.empty or p.name in {"k", "top_k", "limit", "n"} for p in second)
-
-
-Patterns = tuple[re.Pattern[str], ...]
-_RULES = Path(__file__).with_name("question_types.toml")
-_ORDER = (
-    "comparison",
-    "diagnostic",
-    "procedural",
-    "factual",
-    "conceptual",
-)  # of equal scores the first wins
-_STRONG, _WEAK = 3.0, 1.0
-_DOUBT = 1.0  # evidence for no type: one weak word alone is not certain
-_NOTHING_FOUND = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionType:
-    """`confidence` is the share of the evidence for the type, from 0 to 1."""
-
-    type: str
-    confidence: float
-
-
-@lru_cache(maxsize=10_000)
-def classify(question: str) -> QuestionType:
-    """The type whose patterns occur most; "factual" where none does.
-
-    >>> classify("What is the difference between a lease and a rental?").type
-    'comparison'
-    """
-    text = fold(question).strip(" ¿\"'")
-    scores: dict[str, float] = {}
-    for kind, rules in _rules().items():
-        sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in rules)
-        # Weak patterns alone count half, except of a factual question: `or` does not make a comparison.
-        scores[kind] = (
-            _STRONG * sure + (_WEAK if sure or kind == "factual" else _WEAK / 2) * perhaps
-        )
-    best = max(_ORDER, key=lambda kind: scores[kind])
-    if scores[best] == 0.0:
-        return QuestionType("factual", _NOTHING_FOUND)
-    return QuestionType(best, round(scores[best] / (sum(scores.values()) + _DOUBT), 3))
-
-
-@cache
-def _rules() -> dict[str, tuple[Patterns, ...]]:
-    read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
-    return {
-        kind: tuple(tuple(map(re.compile, rules[name])) for name in ("strong", "weak"))
-        for kind, rules in read.items()
-    }

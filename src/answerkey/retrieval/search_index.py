@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib import import_module
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from answerkey.config.tables import RetrievalTable
 from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import AUTO, NONE, Formula, build_bm25, detect_language
-from answerkey.retrieval.corpus import Chunk, Chunking, chunkings, cut, read_corpus
+from answerkey.retrieval.chunks import Chunk, Chunking, chunkings, cut_pages
+from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.fuse import (
     Candidates,
     Ints,
@@ -36,6 +36,7 @@ DenseSearch = Callable[
 ]  # the best chunks for the vectors of questions, by cosine
 # A vector store: its name, its chunks ordered by page, its dense search, and its sparse one if the settings ask for it.
 OpenedStore = tuple[str, Sequence[Chunk], DenseSearch, SparseSearch | None]
+StoreOpener = Callable[[RetrievalTable, int | None], OpenedStore]
 _NUMBERS_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512
 _REPORT_EVERY = 5.0  # seconds
@@ -118,7 +119,7 @@ class SearchIndex:
         return self.dense(np.asarray(self.embed.embed(questions), np.float32), pool)
 
 
-def open_index(
+def open_search_index(
     settings: RetrievalTable, embed: Embedder | None, step: Step = lambda _: None
 ) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), or an existing vector store."""
@@ -130,9 +131,7 @@ def open_index(
     if settings.documents is not None:
         how = Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap)
         return _from_documents(settings, [how], [embed], step)[0]
-    store = "faiss_file" if settings.index else "postgres" if settings.postgres_url else "qdrant"
-    module = import_module(f"answerkey.retrieval.stores.{store}")
-    open_store: Callable[[RetrievalTable, int | None], OpenedStore] = module.open_store
+    open_store = _store_opener(settings)
     source, chunks, dense, sparse = open_store(
         settings, embed.dimension if embed is not None else None
     )
@@ -147,12 +146,27 @@ def open_index(
     )
 
 
-def open_indexes(
+def _store_opener(settings: RetrievalTable) -> StoreOpener:
+    """The function that opens the vector store; its module, and with it the client, is imported only now."""
+    if settings.index:
+        from answerkey.retrieval.stores.faiss_file import open_faiss
+
+        return open_faiss
+    if settings.postgres_url:
+        from answerkey.retrieval.stores.postgres import open_postgres
+
+        return open_postgres
+    from answerkey.retrieval.stores.qdrant import open_qdrant
+
+    return open_qdrant
+
+
+def open_search_indexes(
     settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Step
 ) -> list[SearchIndex]:
     """An index for every chunking and model that the settings ask for; each text is embedded once per model."""
     if settings.documents is None:
-        return [open_index(settings, embed, step) for embed in embedders]
+        return [open_search_index(settings, embed, step) for embed in embedders]
     return _from_documents(settings, chunkings(settings), embedders, step)
 
 
@@ -167,7 +181,7 @@ def _from_documents(
     formula = _formula(settings, [page.text for page in pages])
     found: list[SearchIndex] = []
     for how in ways:
-        chunks = cut(pages, how)
+        chunks = cut_pages(pages, how)
         chunks = tuple(chunks[n] for n in order_of([chunk.page for chunk in chunks]))
         texts = [chunk.text for chunk in chunks]
         sparse, source = build_bm25(texts, formula).search, f"documents {settings.documents.name}"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import answerkey
 from answerkey.errors import SettingsError
 from answerkey.metrics.plan import make_plan
-from answerkey.metrics.ranking.rank import rank
-from answerkey.retrieval.rankings import labels_of, rankings_of
+from answerkey.metrics.ranking.rank import score_rankings
+from answerkey.retrieval.rankings import as_rankings, as_relevance_labels
 from answerkey.types import Case, Passage, Response
 
 KS = (1, 3, 5, 10)
@@ -45,7 +45,7 @@ queries = st.sampled_from(["q1", "q2", "q3", "q4", "q5"])
 
 
 def test_the_worked_example() -> None:
-    result = rank(
+    result = score_rankings(
         {"q": ["34", "78", "35", "102", "45"]},
         {"q": {"34": 1, "35": 1}},
         [f"{m}@5" for m in ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg")],
@@ -80,7 +80,7 @@ def test_equal_to_trec_eval(
 ) -> None:
     evaluator = pytrec_eval.RelevanceEvaluator(labels, set(REFERENCE.values()))
     reference = evaluator.evaluate(run)
-    result = rank(run, labels, ALL)
+    result = score_rankings(run, labels, ALL)
     for query, theirs in reference.items():
         for ours, name in REFERENCE.items():
             assert math.isclose(result.queries[query][ours], theirs[name], abs_tol=1e-9), (
@@ -109,7 +109,7 @@ named = st.sampled_from(
 def test_dicts_that_need_no_reading_give_what_reading_gives(
     run: dict[str, dict[str, object]], labels: dict[str, dict[str, object]]
 ) -> None:
-    read = rank(rankings_of(run), labels_of(labels), ALL)
+    read = score_rankings(as_rankings(run), as_relevance_labels(labels), ALL)
     taken = answerkey.rank(labels, run, ALL)
     assert (taken.queries, taken.mean, taken.missing) == (read.queries, read.mean, read.missing)
 
@@ -122,8 +122,8 @@ def test_dicts_that_need_no_reading_give_what_reading_gives(
 def test_laws_for_rankings_with_repeats(
     run: dict[str, list[str]], labels: dict[str, dict[str, int]]
 ) -> None:
-    result = rank(run, labels, ALL)
-    collapsed = rank(
+    result = score_rankings(run, labels, ALL)
+    collapsed = score_rankings(
         {query: list(dict.fromkeys(found)) for query, found in run.items()}, labels, ALL
     )
     assert (result.queries, result.mean) == (collapsed.queries, collapsed.mean)
@@ -152,7 +152,7 @@ def test_chunk_unit_is_the_plain_script(ranking: list[str], relevant: set[str], 
     f1 = 2 * precision * recall / (precision + recall) if hits.count(True) else 0.0
     dcg = sum(hit / math.log2(n + 2) for n, hit in enumerate(hits))
     ideal = sum(1 / math.log2(n + 2) for n in range(min(len(relevant), k)))
-    result = rank(
+    result = score_rankings(
         {"q": ranking},
         {"q": dict.fromkeys(relevant, 1)},
         [f"precision@{k}", f"recall@{k}", f"f1@{k}", f"ndcg@{k}"],
@@ -200,4 +200,4 @@ def test_unlabelled_cases_do_not_apply() -> None:
 )
 def test_bad_names(name: str, hint: str) -> None:
     with pytest.raises(SettingsError, match=hint):
-        rank({"q": ["1"]}, {"q": {"1": 1}}, [name])
+        score_rankings({"q": ["1"]}, {"q": {"1": 1}}, [name])

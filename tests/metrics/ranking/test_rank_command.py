@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from answerkey.cli.rank import rank_command as command
 from answerkey.errors import AnswerkeyError
-from answerkey.retrieval.rankings import read_labels
+from answerkey.retrieval.rankings import read_relevance_labels
 
 LABELS = {
     "labels.json": '{"q1": [34, "35"], "q2": {"7": 2, " 8": 1}, "q3": []}',
@@ -123,7 +123,7 @@ def test_a_grade_past_all_sense_is_refused(tmp_path: Path, name: str, text: str)
 def test_labels_in_a_set_are_read_in_one_order(tmp_path: Path) -> None:
     labels = tmp_path / "l.csv"
     labels.write_text("query_id,relevant\nq,\"{'b', 'c', 'a'}\"\n")
-    assert list(read_labels(labels)["q"]) == ["a", "b", "c"]
+    assert list(read_relevance_labels(labels)["q"]) == ["a", "b", "c"]
 
 
 def test_labels_that_occur_in_no_ranking_are_warned_of_with_the_right_form(tmp_path: Path) -> None:

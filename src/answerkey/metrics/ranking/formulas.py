@@ -30,7 +30,7 @@ def parse_name(name: str) -> tuple[str, int | None]:
     return base, None if cut is None else int(cut)
 
 
-def measure(hits: Hits, names: Iterable[str]) -> dict[str, Floats]:
+def measure_hits(hits: Hits, names: Iterable[str]) -> dict[str, Floats]:
     """For each metric the value per query; 0 where nothing is relevant."""
     return {name: _FORMULAS[base](hits, cut) for name in names for base, cut in [parse_name(name)]}
 

@@ -81,7 +81,7 @@ class Ranked:
         ]
 
 
-def rank(
+def score_rankings(
     run: Mapping[str, Ranking],
     labels: Mapping[str, Mapping[str, float]],
     names: Sequence[str],
@@ -94,10 +94,10 @@ def rank(
     Ids are compared whole; `manual.pdf:34` and `manual#34` mean `manual.pdf#34`. A place without an id ("") is not relevant.
     Without `pages`, no id is known to be that of a page.
 
-    >>> rank({"q1": ["a", "b"]}, {"q1": {"b": 1}}, ["mrr", "recall@1"]).mean
+    >>> score_rankings({"q1": ["a", "b"]}, {"q1": {"b": 1}}, ["mrr", "recall@1"]).mean
     {'mrr': 0.5, 'recall@1': 0.0}
     """
-    from answerkey.metrics.ranking.formulas import measure
+    from answerkey.metrics.ranking.formulas import measure_hits
 
     check_unit(unit)
     if not names:
@@ -105,7 +105,7 @@ def rank(
     queries = list(dict.fromkeys([*labels, *run]))
     rankings = [run.get(query, ()) for query in queries]
     hits = _hits(rankings, [labels.get(query, {}) for query in queries], unit, pages)
-    columns = measure(hits, names)
+    columns = measure_hits(hits, names)
     labelled = hits.relevant > 0
     means = {
         name: float(column[labelled].mean()) if labelled.any() else None
@@ -154,7 +154,7 @@ def ranking_metrics(
     pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page"
 ) -> dict[str, list[Score]]:
     """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
-    from answerkey.metrics.ranking.formulas import measure
+    from answerkey.metrics.ranking.formulas import measure_hits
     from answerkey.metrics.ranking.hits import hits_in_rankings
 
     check_unit(unit)
@@ -172,7 +172,7 @@ def ranking_metrics(
             else Score.not_applicable(UNLABELLED)
             for value, has in zip(column, labelled, strict=True)
         ]
-        for name, column in measure(hits, names).items()
+        for name, column in measure_hits(hits, names).items()
     }
 
 

@@ -10,7 +10,7 @@ from answerkey.coerce.passages import as_passages, place_id
 from answerkey.coerce.values import Place, is_mapping
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError
-from answerkey.retrieval.corpus import Chunk
+from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.fuse import Top
 from answerkey.retrieval.search_index import order_of
 from answerkey.types import Passage

@@ -36,7 +36,7 @@ class FaissIndex(Protocol):
     def search(self, x: Vectors, k: int, /) -> tuple[Vectors, Ints]: ...
 
 
-def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
+def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     """The chunks, ordered by page, and a search over the vectors of the file or folder."""
     path = settings.index or Path()
     try:

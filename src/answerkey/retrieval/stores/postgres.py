@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
-from answerkey.retrieval.corpus import Chunk
+from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.fuse import Top, Vectors
 from answerkey.retrieval.search_index import DenseSearch, OpenedStore
 from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
@@ -23,7 +23,7 @@ _COLUMNS = """SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
 
 
-def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
+def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     """The chunks of the table, ordered by page, and a search over it by cosine."""
     try:
         import psycopg

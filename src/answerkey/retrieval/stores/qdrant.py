@@ -24,7 +24,7 @@ _AT_ONCE = 64
 _PAGE_OF_POINTS = 1_000
 
 
-def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
+def open_qdrant(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     client = _connect(settings)
     try:
         return _opened(client, settings, dimension)
