@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from answerkey.metrics.registry import metric as metric
     from answerkey.metrics.semantic import evaluate_all as evaluate_all
     from answerkey.quality.assess import assess_answer as assess_answer
-    from answerkey.quality.assess import improve_answer as improve_answer
+    from answerkey.quality.improve import improve_answer as improve_answer
     from answerkey.runs.assertions import assert_verdict as assert_verdict
     from answerkey.runs.summary import Summary as Summary
     from answerkey.types import AnswerCriteria as AnswerCriteria
@@ -57,7 +57,8 @@ _NAMES = {
     "metrics.ranking.rank": "Ranked",
     "metrics.registry": "metric",
     "metrics.semantic": "evaluate_all",
-    "quality.assess": "assess_answer improve_answer",
+    "quality.assess": "assess_answer",
+    "quality.improve": "improve_answer",
     "runs.assertions": "assert_verdict",
     "runs.summary": "Summary",
     "types": "AnswerCriteria Case Outcome Passage Profile Question Response Score Target Verdict",

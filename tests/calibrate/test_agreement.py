@@ -14,7 +14,7 @@ from answerkey.calibrate.agreement import (
     auroc,
     auroc_draws,
     best_threshold,
-    cross_validated,
+    cross_validate_threshold,
     interval95,
     reliability,
     spearman,
@@ -102,7 +102,7 @@ def test_cross_validation_never_splits_a_group_and_is_honest_about_noise():
     random = np.random.default_rng(7)
     values, positive = random.random(200), random.random(200) < 0.5
     fitted = agreement(values > (best_threshold(values, positive) or 0), positive)
-    crossed = cross_validated(values, positive, None)
+    crossed = cross_validate_threshold(values, positive, None)
     assert crossed is not None
     assert (fitted.kappa or 0) > 0.05
     assert crossed[0].kappa is not None
@@ -111,7 +111,7 @@ def test_cross_validation_never_splits_a_group_and_is_honest_about_noise():
     groups = [str(n // 10) for n in range(200)]
     side = random.random(20) < 0.5
     names = np.array([n // 10 + 0.0 for n in range(200)])
-    by_group = cross_validated(names, side[(names).astype(int)], groups)
+    by_group = cross_validate_threshold(names, side[(names).astype(int)], groups)
     assert by_group is not None
     assert by_group[0].accuracy < 0.8
 

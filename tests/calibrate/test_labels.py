@@ -16,7 +16,7 @@ from answerkey.calibrate.labels import (
     add_label,
     cohen_kappa,
     krippendorff_alpha,
-    read_labels,
+    read_run_labels,
 )
 from answerkey.errors import InputError
 
@@ -26,28 +26,28 @@ def test_the_last_label_of_a_person_wins_and_the_majority_decides(tmp_path: Path
         add_label(tmp_path, "q1", label, by=by)
     add_label(tmp_path, "q2", 1.0, by="ana")
     add_label(tmp_path, "q2", None, by="ana")
-    labels = read_labels(tmp_path)
-    assert labels.given("q1") == {"ana": 0.0, "ben": 0.0, "cleo": 1.0}
-    assert labels.resolved() == {"q1": 0.0}
+    labels = read_run_labels(tmp_path)
+    assert labels.of_case("q1") == {"ana": 0.0, "ben": 0.0, "cleo": 1.0}
+    assert labels.by_majority() == {"q1": 0.0}
     assert labels.disagreements() == ["q1"]
     add_label(tmp_path, "q1", 1.0, by=DECISION)
-    assert read_labels(tmp_path).resolved() == {"q1": 1.0}
-    assert read_labels(tmp_path).disagreements() == []
-    assert read_labels(tmp_path).people() == ["ana", "ben", "cleo"]
+    assert read_run_labels(tmp_path).by_majority() == {"q1": 1.0}
+    assert read_run_labels(tmp_path).disagreements() == []
+    assert read_run_labels(tmp_path).people() == ["ana", "ben", "cleo"]
 
 
 def test_a_tie_has_no_label() -> None:
     labels = RunLabels([CaseLabel("q", 1.0, by="a"), CaseLabel("q", 0.0, by="b")])
-    assert labels.resolved() == {}
+    assert labels.by_majority() == {}
 
 
 def test_a_bad_line_is_skipped_or_refused(tmp_path: Path) -> None:
     (tmp_path / "labels.jsonl").write_text(
         '{"id": "a", "label": "yes"}\nnothing\n[]\n{"id": "b", "label": "perhaps"}\n'
     )
-    assert read_labels(tmp_path).resolved() == {"a": 1.0}
+    assert read_run_labels(tmp_path).by_majority() == {"a": 1.0}
     with pytest.raises(InputError, match="line 2: expected"):
-        read_labels(tmp_path, strict=True)
+        read_run_labels(tmp_path, strict=True)
     with pytest.raises(InputError, match="at most"):
         add_label(tmp_path, "a", 1.0, by="x" * 61)
 

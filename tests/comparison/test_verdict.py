@@ -9,7 +9,7 @@ import pytest
 from tests.support.compare_building import outcome, side, simple
 
 from answerkey.comparison.comparison import compare_sides, comparison_json
-from answerkey.comparison.verdict import CompareGate, gate_failures, plain
+from answerkey.comparison.verdict import CompareGate, format_number, gate_failures
 from answerkey.errors import InputError
 from answerkey.reports.comparison import notes
 from answerkey.types import Passage, Score
@@ -69,7 +69,7 @@ def test_no_difference_beyond_the_scale_is_promised():
     ("value", "told"), [(150.2, "150"), (0.09123, "0.0912"), (-6.81e-6, "-0.000007"), (-1e-17, "0")]
 )
 def test_figures_are_plain(value: float, told: str):
-    assert plain(value) == told
+    assert format_number(value) == told
 
 
 def test_a_partial_run_is_said_first_and_closes_the_gate():
@@ -221,7 +221,7 @@ def test_what_repeats_of_the_same_bot_differ_by_is_no_regression():
     assert found.verdict == "no detectable difference"
     flaky = sum(move.flaky for move in found.moves)
     assert flaky > 100
-    assert len(found.degraded) + len(found.improved) + flaky == len(found.moves)
+    assert len(found.degraded_cases) + len(found.improved_cases) + flaky == len(found.moves)
 
 
 def test_a_repeat_under_another_ruler_is_refused():

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey import Passage, assess_answer
-from answerkey.quality.assess import CHECKS, Limits, is_list_question
+from answerkey.quality.assess import CHECKS, Limits
+from answerkey.quality.phrases import is_list_question
 from answerkey.text import citations
 
 GOOD: dict[str, Any] = {

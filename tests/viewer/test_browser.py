@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.support.viewer_asking import Watch, charts_are_drawn
 from tests.support.viewer_world import ARTIFACTS
 
-from answerkey.calibrate.labels import read_labels
+from answerkey.calibrate.labels import read_run_labels
 from answerkey.runs.control import Options
 from answerkey.runs.execute import run_suite
 from answerkey.runs.suite import load_suite
@@ -135,7 +135,7 @@ def test_two_clicks_to_the_reason_and_one_key_to_a_label(
     page.locator("html[data-ready]").wait_for(state="attached")
     page.keyboard.press("0")
     page.wait_for_url("**saved=1**")
-    assert "case-007" in read_labels(viewed / "bot_2").resolved()
+    assert "case-007" in read_run_labels(viewed / "bot_2").by_majority()
     (viewed / "bot_2" / "labels.jsonl").unlink()
 
 
@@ -193,10 +193,10 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     page.wait_for_url("**saved=1**")
     assert page.get_by_text("Saved.").is_visible()
     assert page.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
-    assert read_labels(viewed / "bot_2").resolved() == {"case-005": 0}
+    assert read_run_labels(viewed / "bot_2").by_majority() == {"case-005": 0}
     page.keyboard.press("1")
     expect(page.locator("button[value=right]").first).to_have_attribute("aria-pressed", "true")
-    assert read_labels(viewed / "bot_2").resolved() == {"case-005": 1}
+    assert read_run_labels(viewed / "bot_2").by_majority() == {"case-005": 1}
     lines = [
         json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()
     ]
@@ -229,7 +229,7 @@ def test_two_people_label_by_keyboard_and_settle_a_disagreement(
     for key in "1111":
         _label(other, key)
     expect(other.get_by_text("ana and ben: Cohen's κ")).to_be_visible()
-    labels = read_labels(viewed / "bot_1")
+    labels = read_run_labels(viewed / "bot_1")
     assert labels.people() == ["ana", "ben"]
     (disputed,) = labels.disagreements()
     other.get_by_role("link", name=disputed).click()
@@ -237,7 +237,7 @@ def test_two_people_label_by_keyboard_and_settle_a_disagreement(
     other.locator("html[data-ready]").wait_for(state="attached")
     other.keyboard.press("0")
     other.get_by_text("Disagreements: 0").wait_for()
-    assert read_labels(viewed / "bot_1").resolved()[disputed] == 0
+    assert read_run_labels(viewed / "bot_1").by_majority()[disputed] == 0
     assert first.quiet()
     assert second.quiet()
     (viewed / "bot_1" / "labels.jsonl").unlink()

@@ -92,7 +92,7 @@ def best_threshold(
     return float((ordered[best - 1] + ordered[best]) / 2)
 
 
-def cross_validated(
+def cross_validate_threshold(
     values: NumberArray, positive: NumberArray, groups: Groups, aim: Aim = "balanced"
 ) -> tuple[Agreement, list[float]] | None:
     """Agreement on rows left out of the fit, five folds, a group never split; and the thresholds fitted."""

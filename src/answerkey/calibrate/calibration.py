@@ -173,7 +173,7 @@ def calibrate_metric(
         else []
     )
     threshold = agree.best_threshold(turned, positive, asked.aim)
-    crossed = agree.cross_validated(turned, positive, groups, asked.aim)
+    crossed = agree.cross_validate_threshold(turned, positive, groups, asked.aim)
     made = Calibration(
         metric=metric,
         n=len(kept),

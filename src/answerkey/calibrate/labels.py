@@ -71,16 +71,16 @@ class RunLabels:
         """The label of one person; an empty one where there is none."""
         return self.by_case.get(case, {}).get(by) or CaseLabel(case, None, by=by)
 
-    def given(self, case: str) -> dict[str, float]:
+    def of_case(self, case: str) -> dict[str, float]:
         """The labels of a case that were not withdrawn, by person."""
         entries = self.by_case.get(case, {})
         return {by: entry.label for by, entry in entries.items() if entry.label is not None}
 
-    def resolved(self) -> dict[str, float]:
+    def by_majority(self) -> dict[str, float]:
         """One label per case: the decision where there is one, else what the majority says; a tie has none."""
         found: dict[str, float] = {}
         for case in self.by_case:
-            given = self.given(case)
+            given = self.of_case(case)
             counts = Counter(given.values()).most_common(2)
             if DECISION in given:
                 found[case] = given[DECISION]
@@ -90,11 +90,11 @@ class RunLabels:
 
     def people(self) -> list[str]:
         """Everybody who labelled a case, decisions apart."""
-        return sorted({by for case in self.by_case for by in self.given(case)} - {DECISION})
+        return sorted({by for case in self.by_case for by in self.of_case(case)} - {DECISION})
 
     def disagreements(self) -> list[str]:
         """The cases on which people differ and nothing is decided."""
-        given = {case: self.given(case) for case in self.by_case}
+        given = {case: self.of_case(case) for case in self.by_case}
         return [
             case
             for case, labels in given.items()
@@ -105,7 +105,7 @@ class RunLabels:
         """The agreement between the people, decisions apart."""
         people = self.people()
         table = [
-            {by: label for by, label in self.given(case).items() if by != DECISION}
+            {by: label for by, label in self.of_case(case).items() if by != DECISION}
             for case in self.by_case
         ]
         pairs: list[tuple[str, str, int, float | None]] = []
@@ -151,7 +151,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     return None if not expected else 1 - (n - 1) * observed / expected
 
 
-def read_labels(run: Path, strict: bool = False) -> RunLabels:
+def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
     """The labels of a run, none without a file. A line that is not a label is skipped, or with `strict` refused."""
     path = run / LABELS_FILE
     labels: list[CaseLabel] = []
@@ -209,7 +209,7 @@ def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
     """One label per case: from a file with columns id and label, else from the run's labels, else from its cases."""
     cases = [outcome.case for outcome in read_outcomes(run)]
     found = {case.id: label for case in cases if (label := column_label(case)) is not None}
-    found |= read_labels(run).resolved()
+    found |= read_run_labels(run).by_majority()
     for row, place in read_rows(file, file.name) if file else ():
         if "id" not in row or "label" not in row:
             raise InputError(
@@ -302,7 +302,7 @@ def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
 def _run_rows(path: Path) -> Iterator[_Given]:
     if not (path / LABELS_FILE).is_file():
         raise InputError(f"{path}: no {LABELS_FILE}; {_how_to_label(path, 'label')}")
-    labels = read_labels(path, strict=True).resolved()
+    labels = read_run_labels(path, strict=True).by_majority()
     for outcome in read_outcomes(path):
         scores = {
             name: score.value for name, score in outcome.scores.items() if score.value is not None
@@ -321,7 +321,7 @@ Progress = Callable[[int, int], None]
 Columns = dict[str, list[Score]]  # the scores of each metric
 
 
-def measure(
+def measure_labelled(
     labelled: Labelled, suite: Suite, repeats: int = 1, progress: Progress | None = None
 ) -> list[Columns]:
     """For each repeat, the column of scores of every metric of the suite. A judge is asked anew each time."""

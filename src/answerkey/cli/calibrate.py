@@ -23,7 +23,7 @@ from answerkey.calibrate.calibration import (
     calibration_text,
 )
 from answerkey.calibrate.label_order import label_order, rate_of_cases
-from answerkey.calibrate.labels import all_labels, measure, read_labelled
+from answerkey.calibrate.labels import all_labels, measure_labelled, read_labelled
 from answerkey.cli.output import COUNT, PATH, done, json_option, print_result, say
 from answerkey.cli.scoring_options import (
     add_options,
@@ -164,7 +164,7 @@ def _calibrations(path: Path, metrics: list[str], given: TomlTable) -> list[Cali
     labelled = read_labelled(path, given["label"], given["group"], given["limit"])
     if labelled.unlabelled:
         say(f"{labelled.unlabelled} rows have no label and are left out")
-    passes = measure(labelled, asked_suite, given["repeats"], _progress())
+    passes = measure_labelled(labelled, asked_suite, given["repeats"], _progress())
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
     asked = CalibrationOptions(given["positive"], given["label_cut"], given["aim"])

@@ -18,7 +18,7 @@ from answerkey.comparison.significance import (
     holm,
     mcnemar,
 )
-from answerkey.comparison.verdict import decide
+from answerkey.comparison.verdict import reach_verdict
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
 from answerkey.metrics.registry import find
@@ -85,12 +85,12 @@ class Comparison:
         return max([self.overall.n, *(d.n for d in self.metrics.values())])
 
     @property
-    def improved(self) -> list[CaseChange]:
+    def improved_cases(self) -> list[CaseChange]:
         """Largest gain first, without flaky cases."""
         return sorted((m for m in self.moves if m.diff > 0 and not m.flaky), key=lambda m: -m.diff)
 
     @property
-    def degraded(self) -> list[CaseChange]:
+    def degraded_cases(self) -> list[CaseChange]:
         """Largest loss first, without flaky cases."""
         return sorted((m for m in self.moves if m.diff < 0 and not m.flaky), key=lambda m: m.diff)
 
@@ -134,7 +134,7 @@ class Comparison:
         header = ("", "A", "B", "B − A", "95% CI", "p (Holm)", "won/lost/tied")
         moves = [
             (m.id, m.question[:80], m.score_a, m.score_b)
-            for m in (*self.degraded[:5], *self.improved[:5])
+            for m in (*self.degraded_cases[:5], *self.improved_cases[:5])
         ]
         cases = html_table(moves, ("case", "question", "A", "B")) if moves else ""
         return f"<div><b>{html_text(self.sentence)}</b>{html_table(rows, header)}{cases}</div>"
@@ -188,7 +188,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     changed = what_changed(pairs)
     overall = difference(*pairs.both(a.score, b.score))
     metrics = {
-        name: difference(*pairs.both(a.metrics[name], b.metrics[name]), direction(name))
+        name: difference(*pairs.both(a.metrics[name], b.metrics[name]), better_direction(name))
         for name in pairs.metrics()
     }
     tested = {name: d.p for name, d in metrics.items() if d.p is not None}
@@ -199,7 +199,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     lost = tuple(pairs.lost())
     with_errors = difference(*pairs.score_with_errors()) if lost else overall
     failing, passing, moves = _changes(pairs, noise)
-    verdict, sentence = decide(changed, overall, with_errors, metrics, noise, scale)
+    verdict, sentence = reach_verdict(changed, overall, with_errors, metrics, noise, scale)
     return Comparison(
         name_a=a.name,
         name_b=b.name,
@@ -225,7 +225,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     )
 
 
-def direction(name: str) -> Better:
+def better_direction(name: str) -> Better:
     """Whether higher or lower is better; "higher" for a metric that is not installed here."""
     try:
         return find(name).facts.better
@@ -319,8 +319,8 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object
             "floor": c.noise.floor,
             "flaky_cases": c.noise.flaky,
         },
-        "improved": _moves_json(c.improved, cases),
-        "degraded": _moves_json(c.degraded, cases),
+        "improved": _moves_json(c.improved_cases, cases),
+        "degraded": _moves_json(c.degraded_cases, cases),
         "flaky": [m.id for m in c.moves if m.flaky][:cases],
         "lost": {"count": len(c.lost), "cases": c.lost[:cases]},
     }

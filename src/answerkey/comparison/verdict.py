@@ -28,7 +28,7 @@ NOT_COMPARABLE = "not comparable"
 DEFAULT_MARGIN = 0.05  # of the scale
 
 
-def decide(
+def reach_verdict(
     changed: Changed,
     overall: Difference,
     with_errors: Difference,
@@ -81,14 +81,14 @@ def _by_score(overall: Difference, noise: Noise | None, scale: float | None) -> 
     if overall.p is None:
         more = "; one case cannot show more"
     elif overall.sure and noise:
-        more = f", within the ±{plain(noise.floor, 2)} by which {noise.runs} runs of the same bot differ"
+        more = f", within the ±{format_number(noise.floor, 2)} by which {noise.runs} runs of the same bot differ"
     elif overall.p < ALPHA:
         p = f"p = {overall.wilcoxon_p or 0.0:.3f}"
         more = f", but the signed-rank test does not agree ({p}): the mean depends on a few cases"
     elif beyond(overall, scale):
         more = f"; too few cases to detect any difference on this scale (0 to {scale:g})"
     elif least:
-        more = f"; a true difference of {plain(least, 2)} is detectable with 80 % power"
+        more = f"; a true difference of {format_number(least, 2)} is detectable with 80 % power"
     return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {change}{more}"
 
 
@@ -196,7 +196,7 @@ def _worse_than(d: Difference, margin: float, name: str) -> str:
         unit = "case" if d.clusters is None else "cluster"
         return (
             f"too few cases to tell: {counted(d.units, unit)}; at least {MIN_UNITS} are needed "
-            f"(the {name} changed by {plain(d.diff or 0.0, sign='+')})"
+            f"(the {name} changed by {format_number(d.diff or 0.0, sign='+')})"
         )
     # The ends of the 95 % interval of the gain: of bootstrap and t the wider, for small samples.
     below = above = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
@@ -224,12 +224,12 @@ def _identical(changed: Changed) -> str:
 def _change(d: Difference) -> str:
     interval = ""
     if d.interval:
-        interval = f"95 % interval {plain(d.interval.low, sign='+')} to {plain(d.interval.high, sign='+')}, "
+        interval = f"95 % interval {format_number(d.interval.low, sign='+')} to {format_number(d.interval.high, sign='+')}, "
     p = "no test" if d.p is None else "p < 0.001" if d.p < 0.001 else f"p = {d.p:.3f}"
-    return f"{plain(d.diff or 0.0, sign='+')} ({interval}{p})"
+    return f"{format_number(d.diff or 0.0, sign='+')} ({interval}{p})"
 
 
-def plain(value: float, digits: int = 3, sign: str = "-") -> str:
+def format_number(value: float, digits: int = 3, sign: str = "-") -> str:
     """A number with that many significant digits, at most 6 decimals, and never an exponent: `0.0912`, `150`."""
     value = round(value, 6) + 0.0  # no minus before a zero
     places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0

@@ -7,7 +7,7 @@ from typing import Any
 
 from answerkey.comparison.comparison import CaseChange, Comparison
 from answerkey.comparison.significance import Difference, effect_size
-from answerkey.comparison.verdict import beyond, plain
+from answerkey.comparison.verdict import beyond, format_number
 from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, titled
 from answerkey.reports.chart_style import name as category
 from answerkey.reports.text import aligned, cell, code, figure
@@ -101,7 +101,7 @@ def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
     lower, higher = (
         ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
     )
-    return [each for each in ((lower, c.degraded), (higher, c.improved)) if each[1]]
+    return [each for each in ((lower, c.degraded_cases), (higher, c.improved_cases)) if each[1]]
 
 
 def comparison_values(c: Comparison) -> dict[str, Any]:
@@ -148,7 +148,11 @@ def notes(c: Comparison) -> list[str]:
     if c.overall.smallest_detectable:
         power = f"detectable with 80 % power in {c.overall.n} cases"
         too_large = f"none; it would exceed the whole scale (0 to {c.scale or 0:g})"
-        smallest = too_large if beyond(c.overall, c.scale) else plain(c.overall.smallest_detectable)
+        smallest = (
+            too_large
+            if beyond(c.overall, c.scale)
+            else format_number(c.overall.smallest_detectable)
+        )
         lines.append(f"smallest difference in the overall score {power}: {smallest}")
     used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
     spoken = {
@@ -163,7 +167,7 @@ def notes(c: Comparison) -> list[str]:
         )
     if c.noise:
         lines.append(
-            f"noise floor from {c.noise.runs} runs of A: ±{plain(c.noise.floor)} in the mean; "
+            f"noise floor from {c.noise.runs} runs of A: ±{format_number(c.noise.floor)} in the mean; "
             f"{len(c.noise.flaky)} cases are flaky; {sum(m.flaky for m in c.moves)} moved within their own range"
         )
     if c.lost:

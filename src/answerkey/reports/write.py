@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from answerkey.calibrate.label_order import rate_of_cases
-from answerkey.calibrate.labels import read_labels
+from answerkey.calibrate.labels import read_run_labels
 from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_text, read_as, read_json, remove_strays, replacing, write_file
@@ -67,7 +67,7 @@ def write_reports(
             run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases")
         )
     summary = summary_of(tally, profile, run)
-    if labels := labels | read_labels(folder).resolved():
+    if labels := labels | read_run_labels(folder).by_majority():
         rows = read_rows(folder)
         summary = replace(
             summary, corrected=rate_of_cases(rows.id, rows.quality, rows.passed, labels)

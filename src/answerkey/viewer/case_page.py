@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from answerkey.calibrate.agreement import auroc
 from answerkey.calibrate.label_order import label_order
-from answerkey.calibrate.labels import DECISION, LONGEST_NAME, RunLabels, add_label, read_labels
+from answerkey.calibrate.labels import DECISION, LONGEST_NAME, RunLabels, add_label, read_run_labels
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.explain import blind, explain
 from answerkey.reports.rows import Rows, read_outcome, read_rows
@@ -43,7 +43,7 @@ def case_page(request: Request) -> Response:
         "case": explain(
             read_outcome(folder, rows, n), profile_of(folder), None if whole else LONGEST
         ),
-        "label": read_labels(folder).of(rows.id[n], person(request)),
+        "label": read_run_labels(folder).of(rows.id[n], person(request)),
         "place": place,  # among the cases of the present filter
         "found": len(chosen),
         "previous": chosen[place - 1] if place else None,
@@ -110,7 +110,7 @@ def label_page(request: Request) -> Response:
             NAME_COOKIE, quote(name.strip()[:LONGEST_NAME]), httponly=True, samesite="strict"
         )
         return answer
-    rows, labels, by = read_rows(folder), read_labels(folder), person(request)
+    rows, labels, by = read_rows(folder), read_run_labels(folder), person(request)
     places = {case: n for n, case in enumerate(rows.id)}
     deciding = "decide" in request.query_params
     given = request.query_params.get("case")
@@ -127,8 +127,8 @@ def label_page(request: Request) -> Response:
         "case": blind(read_outcome(folder, rows, n), LONGEST) if n is not None else None,
         "label": own.label if own else None,
         "note": own.note if own else "",
-        "given": labels.given(rows.id[n]) if deciding and n is not None else {},
-        "done": sum(by in labels.given(case) for case in rows.id),
+        "given": labels.of_case(rows.id[n]) if deciding and n is not None else {},
+        "done": sum(by in labels.of_case(case) for case in rows.id),
         "total": len(rows),
         "disagreements": [
             {"n": places[case], "id": case} for case in labels.disagreements() if case in places
@@ -139,7 +139,7 @@ def label_page(request: Request) -> Response:
             {"a": a or "unnamed", "b": b or "unnamed", "n": n, "kappa": kappa}
             for a, b, n, kappa in between.pairs
         ],
-        "metrics": _agreement(rows, labels.resolved()),
+        "metrics": _agreement(rows, labels.by_majority()),
         "decision": DECISION,
     }
     return respond(request, "label.html", data)

@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from typing import Any
 from urllib.parse import urlencode
 
-from answerkey.calibrate.labels import LABELS_FILE, read_labels
+from answerkey.calibrate.labels import LABELS_FILE, read_run_labels
 from answerkey.errors import InputError, did_you_mean
 from answerkey.files import json_line
 from answerkey.reports.rows import Rows, journal_state, read_rows, worst_first
@@ -107,7 +107,7 @@ def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], b
         if value:  # the page shows names made inert, and sends them back like that
             tests.append(lambda n, column=column, value=value: printable(column[n] or "-") == value)
     if query.label:
-        labels = read_labels(folder).resolved()
+        labels = read_run_labels(folder).by_majority()
         tests.append(lambda n: _label_fits(query.label, labels.get(rows.id[n])))
     if query.under:
         limit, column = float(query.under), _column(rows, query.metric or "score")

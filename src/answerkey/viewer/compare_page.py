@@ -121,8 +121,8 @@ def _places(
     chosen = {
         "newly failing": [flip.id for flip in comparison.newly_failing],
         "newly passing": [flip.id for flip in comparison.newly_passing],
-        "lower": [move.id for move in comparison.degraded],
-        "higher": [move.id for move in comparison.improved],
+        "lower": [move.id for move in comparison.degraded_cases],
+        "higher": [move.id for move in comparison.improved_cases],
         "A preferred": [
             case for case in both if case in preferred and preferred[case].winner == "A"
         ],

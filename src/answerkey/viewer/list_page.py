@@ -13,7 +13,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from answerkey.comparison.comparison import direction
+from answerkey.comparison.comparison import better_direction
 from answerkey.comparison.significance import holm, t_test_p
 from answerkey.config.declare import TomlTable
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
@@ -103,7 +103,7 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
     marks: list[dict[str, str]] = [{} for _ in folders]
     for metric in dict.fromkeys(metric for columns in values for metric in columns):
         measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
-        sign = {"higher": 1, "lower": -1}.get(direction(metric), 0)
+        sign = {"higher": 1, "lower": -1}.get(better_direction(metric), 0)
         if len(measured) < 2 or not sign:
             continue
         means = {n: fmean(column.values()) for n, column in measured.items()}

@@ -13,7 +13,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from answerkey.calibrate.labels import read_labels
+from answerkey.calibrate.labels import read_run_labels
 from answerkey.errors import InputError
 from answerkey.files import json_line
 from answerkey.metrics.judge.card import card_lines
@@ -60,7 +60,7 @@ def run_page(request: Request) -> Response:
     library, folder = requested_run(request)
     tab = request.query_params.get("tab", TABS[0])
     manifest, profile, rows = read_manifest(folder), profile_of(folder), read_rows(folder)
-    summary, labels = summary_of_run(folder, manifest), read_labels(folder).resolved()
+    summary, labels = summary_of_run(folder, manifest), read_run_labels(folder).by_majority()
     query, values = read_query(request.query_params), facets(folder)
     chosen = select(folder, query)
     pages = max(1, -(-len(chosen) // PAGE))
