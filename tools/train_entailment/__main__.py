@@ -39,6 +39,9 @@ def arguments() -> argparse.ArgumentParser:
         command.add_argument(
             "--seed", type=int, default=7, help="another seed draws the rows in another order"
         )
+        command.add_argument(
+            "--rate", type=float, default=1.5e-4, help="the learning rate; default 1.5e-4"
+        )
     decay.add_argument("--minutes", type=float, default=40)
     decay.add_argument("--name", default="decay", help="the branch's folder inside --work")
     average = commands.add_parser("average", help="the mean of phases that ran side by side")
@@ -150,10 +153,11 @@ def main() -> None:
 def run_training(options: argparse.Namespace) -> None:
     from tools.train_entailment import train
 
-    settings = train.Settings(seed=getattr(options, "seed", 0))
     if options.command == "average":
         train.average(options.works, options.name, options.out)
-    elif options.command == "train":
+        return
+    settings = train.Settings(seed=options.seed, rate=options.rate)
+    if options.command == "train":
         train.stable(
             options.work, options.weights, options.data, settings, options.minutes, options.start
         )

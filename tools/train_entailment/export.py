@@ -11,7 +11,7 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "src")]
 
-from tools.export_minilm import HEADS, LAYERS, OFFICIAL_SHA256, Arrays, Graph, Ranges  # noqa: E402
+from tools.export_minilm import HEADS, Arrays, Graph, Ranges  # noqa: E402
 from tools.train_entailment.data import Example, read, split  # noqa: E402
 from tools.train_entailment.evaluate import calibration_rows  # noqa: E402
 from tools.train_entailment.score import LONGEST, Scorer, best_temperature  # noqa: E402
@@ -53,7 +53,7 @@ def read_checkpoint(path: Path, weights: Path, averaged: bool) -> tuple[Arrays, 
         "head.weight": given["head.weight"].T,
         "head.bias": given["head.bias"],
     }
-    for layer in range(LAYERS):
+    for layer in range(layer_count(given)):
         for name in LINEAR:
             arrays[f"{layer}.{name}.weight"] = given[f"layers.{layer}.{name}.weight"].T
             arrays[f"{layer}.{name}.bias"] = given[f"layers.{layer}.{name}.bias"]
@@ -61,6 +61,11 @@ def read_checkpoint(path: Path, weights: Path, averaged: bool) -> tuple[Arrays, 
             arrays[f"{layer}.{name}.gain"] = given[f"layers.{layer}.{name}.weight"]
             arrays[f"{layer}.{name}.shift"] = given[f"layers.{layer}.{name}.bias"]
     return arrays, {"at": state["at"], "settings": state["settings"]}
+
+
+def layer_count(names: Iterable[str]) -> int:
+    """How many layers the names of a checkpoint's tensors have, such as `layers.11.qkv.weight`."""
+    return 1 + max(int(name.split(".")[1]) for name in names if name.startswith("layers."))
 
 
 def stored(arrays: Arrays, small: bool) -> Arrays:
@@ -85,8 +90,9 @@ def build(arrays: Arrays, ranges: Ranges | None) -> onnx.ModelProto:
     """Ids, mask and token types in, three logits out; with ranges, in 8 bits."""
     graph = Graph(ranges)
     x = _embeddings(graph)
-    for layer in range(LAYERS):
-        x = _encoder(graph, x, f"{layer}.", last=layer == LAYERS - 1)
+    layers = 1 + max(int(name.split(".")[0]) for name in arrays if name[0].isdigit())
+    for layer in range(layers):
+        x = _encoder(graph, x, f"{layer}.", last=layer == layers - 1)
     first = graph.add("Squeeze", x, graph.constant([1], "int64"))
     graph.add("Add", graph.add("MatMul", first, "head.weight"), "head.bias", out="logits")
     inputs = ("input_ids", "attention_mask", "token_type_ids")
@@ -187,7 +193,7 @@ def write(checkpoint: Path, weights: Path, data: Path, out: Path, averaged: bool
             "mean_logit_difference": round(float(np.abs(logits - float_logits).mean()), 4),
             "same_class": round(float((logits.argmax(1) == float_logits.argmax(1)).mean()), 4),
         },
-        "made_from": {"model.safetensors": OFFICIAL_SHA256},
+        "made_from": {"model.safetensors": _hash(weights / "model.safetensors")},
         "sha256": {name: _hash(out / name) for name in ("entailment.onnx", "tokenizer.json")},
         "training": {
             "weights": "moving average" if averaged else "last",

@@ -1,4 +1,4 @@
-"""The cross-encoder: MiniLM's transformer with a linear layer of three classes on the first token.
+"""The cross-encoder: a BERT encoder (MiniLM or gte-small) with three classes on the first token.
 
 Written out rather than taken from transformers, so that its tensors have the names of `tools/export_minilm.py`, and
 without dropout: within two passes over the data so small a model underfits rather than overfits, and drawing the
@@ -7,14 +7,17 @@ random numbers costs a fifth of the time on a CPU.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-LAYERS, WIDTH, HEADS, LONGEST, EPSILON = 6, 384, 12, 256, 1e-12
+WIDTH = 384
+HEADS = 12
+EPSILON = 1e-12
+LONGEST = 384  # tokens of a pair; only the positions up to here are kept
 LABELS = ("supported", "neutral", "contradicted")
 FROZEN = "words.weight"
 
@@ -50,12 +53,13 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -
 
 
 class CrossEncoder(nn.Module):
-    def __init__(self, vocabulary: int = 30522) -> None:
+    def __init__(self, layers: int, longest: int = LONGEST, vocabulary: int = 30522) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, WIDTH)
-        self.positions, self.types = nn.Embedding(LONGEST, WIDTH), nn.Embedding(2, WIDTH)
+        self.positions = nn.Embedding(longest, WIDTH)
+        self.types = nn.Embedding(2, WIDTH)
         self.embed = nn.LayerNorm(WIDTH, EPSILON)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
         self.head = nn.Linear(WIDTH, len(LABELS))
         self.words.requires_grad_(False)
 
@@ -65,7 +69,7 @@ class CrossEncoder(nn.Module):
         x = self.embed(self.words(ids) + self.positions(places) + self.types(types))
         wide = None if bool(mask.all()) else mask[:, None, None, :].bool()
         for number, layer in enumerate(self.layers):
-            x = layer(x, wide, first=number == LAYERS - 1)
+            x = layer(x, wide, first=number == len(self.layers) - 1)
         return self.head(x[:, 0]).float()
 
     def trained(self) -> dict[str, Tensor]:
@@ -73,13 +77,20 @@ class CrossEncoder(nn.Module):
         return {name: value for name, value in self.state_dict().items() if name != FROZEN}
 
 
-def from_minilm(weights: Path, seed: int) -> CrossEncoder:
+def count_layers(names: Iterable[str]) -> int:
+    """How many encoder layers a set of tensor names has."""
+    numbers = [int(name.split(".")[2]) for name in names if name.startswith("encoder.layer.")]
+    return max(numbers) + 1
+
+
+def from_weights(weights: Path, seed: int) -> CrossEncoder:
     """The model before training: the named weights, and a head drawn from the seed."""
     from safetensors.torch import load_file
 
     given = load_file(weights / "model.safetensors")
     torch.manual_seed(seed)
-    model = CrossEncoder()
+    layers = count_layers(given)
+    model = CrossEncoder(layers)
     table = {"words": "word", "positions": "position", "types": "token_type"}
     state = {
         f"{short}.weight": given[f"embeddings.{name}_embeddings.weight"]
@@ -87,7 +98,7 @@ def from_minilm(weights: Path, seed: int) -> CrossEncoder:
     }
     state["positions.weight"] = state["positions.weight"][:LONGEST]
     state |= {f"embed.{part}": given[f"embeddings.LayerNorm.{part}"] for part in ("weight", "bias")}
-    for layer in range(LAYERS):
+    for layer in range(layers):
         state |= _layer_state(given, layer)
     head = nn.init.normal_(torch.empty(len(LABELS), WIDTH), std=0.02)
     model.load_state_dict({**state, "head.weight": head, "head.bias": torch.zeros(len(LABELS))})
@@ -123,11 +134,11 @@ def from_export(path: Path, weights: Path) -> CrossEncoder:
         tensor.name: torch.tensor(numpy_helper.to_array(tensor))
         for tensor in onnx.load(path).graph.initializer
     }
-    model = from_minilm(weights, seed=0)
+    model = from_weights(weights, seed=0)
     state = {"positions.weight": given["positions"], "types.weight": given["types"]}
     state |= {"embed.weight": given["embed.gain"], "embed.bias": given["embed.shift"]}
     state |= {"head.weight": given["head.weight"].T, "head.bias": given["head.bias"]}
-    for layer in range(LAYERS):
+    for layer in range(len(model.layers)):
         for name in ("qkv", "out", "up", "down"):
             whole = (
                 given[f"{layer}.{name}.weight.int8"].float() * given[f"{layer}.{name}.weight.scale"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from tools.train_entailment.data import batches
 
-LONGEST = 256
+LONGEST = 384
 TOKENS = 4096
 
 

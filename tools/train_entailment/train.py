@@ -34,12 +34,13 @@ from tools.train_entailment.model import (
     CrossEncoder,
     batch_tensors,
     from_export,
-    from_minilm,
+    from_weights,
     loss_of,
 )
 from tools.train_entailment.sources import BY_NAME
 
-SHORT_TOKENS, LONG_TOKENS = 144, 256
+SHORT_TOKENS = 144
+LONG_TOKENS = 256
 KEPT = 2
 Encoded = list[tuple[list[int], list[int]]]
 
@@ -88,7 +89,7 @@ class Trainer:
         self.work, self.folder, self.settings = work, work / folder, settings
         self.folder.mkdir(parents=True, exist_ok=True)
         self.encoder = Encoder(weights)
-        self.model = from_minilm(weights, settings.seed)
+        self.model = from_weights(weights, settings.seed)
         rows = split(read(data))
         self.split = rows
         _write_split(work, rows)
@@ -189,7 +190,7 @@ class Trainer:
 
     def averaged(self) -> CrossEncoder:
         """A copy of the model with the averaged weights."""
-        copy = CrossEncoder()
+        copy = CrossEncoder(len(self.model.layers))
         copy.load_state_dict(self.model.state_dict())
         trained = [p for p in copy.parameters() if p.requires_grad]
         with torch.no_grad():
