@@ -57,7 +57,7 @@ PATTERN = re.compile("|".join(rf"(?:\b{word})" for word in AVOID), re.IGNORECASE
 
 # Word lists and phrases that are data: what bots and people write, not what we write.
 DATA = (
-    "metrics/words/", "profiles/builtin/words.toml", "demo/world/cases", "demo/world/documents", "demo/world/handbook",
+    "language/words/", "language/units.toml", "profiles/builtin/words.toml", "demo/world/cases", "demo/world/documents", "demo/world/handbook",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Reads tools/refusal_clauses/LANG.jsonl ({"kind": "refuses" | "answers" | "courtesy", "text"}) and, as ordinary English, the
 passages written for the entailment model; prints how well clauses of one half are told by a fit on the other, and writes
-src/answerkey/metrics/fitted/refusal.json: a weight per n-gram and kind.
+src/answerkey/language/fitted/refusal.json: a weight per n-gram and kind.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from tools.train_entailment.written import written_lines  # noqa: E402
 
-from answerkey.metrics.refusal import KINDS, clauses_of, ngrams  # noqa: E402
+from answerkey.language.refusal import KINDS, clauses_of, ngrams  # noqa: E402
 
 CLAUSES = Path(__file__).with_name("refusal_clauses")
-OUT = ROOT / "src" / "answerkey" / "metrics" / "fitted" / "refusal.json"
+OUT = ROOT / "src" / "answerkey" / "language" / "fitted" / "refusal.json"
 STRENGTH = 30.0
 ORDINARY = 4000  # clauses of passages
 LEAST = 0.15  # weights closer to 0 are left out

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.metrics.refusal import abstention, refusal
+from answerkey.language.refusal import refusal
+from answerkey.metrics.refusal import abstention
 from answerkey.types import AnswerCriteria, Case, Response
 
 

@@ -15,7 +15,9 @@ from tools.train_entailment.sources import Row as PairRow
 from tools.train_entailment.sources import fraction, is_held_out
 from tools.train_entailment.written import written_rows
 
-from answerkey.metrics.sentences import opposites, pieces, stem, word_list
+from answerkey.language.sentences import pieces
+from answerkey.language.stems import stem
+from answerkey.language.words import opposites, word_list
 from answerkey.types import Case, Pair, Passage, Response
 
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")

@@ -28,9 +28,9 @@ from answerkey.experiments.label_check import (
     natural_order,
     shift_pages,
 )
+from answerkey.language.words import word_list
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import score_rankings
-from answerkey.metrics.sentences import word_list
 from answerkey.retrieval.bm25 import detect_language, search_words
 from answerkey.text import counted, words
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
+from answerkey.language.refusal import refusal
+from answerkey.language.sentences import sentence_spans
 from answerkey.metrics.grounding.groundedness import groundedness
-from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import Facts, metric, metric_group
-from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import CITATION, bracketed, citations, counted
 from answerkey.types import Case, Pair, Response, Score
 

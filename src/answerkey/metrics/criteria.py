@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from answerkey.coerce.requirements import PATTERN_SECONDS, find_pattern
-from answerkey.metrics.quantities import Figure, figures, within
+from answerkey.language.quantities import Figure, figures, within
 from answerkey.metrics.registry import metric
 from answerkey.text import counted, fold, numbers
 from answerkey.types import Case, Response, Score

@@ -12,8 +12,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from answerkey.language.claims import claims
 from answerkey.metrics.agreement.model_verdict import nearest
-from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.entailed import BY_WORDS, Asked, Decider, Decision, LocalDecider
 from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
 from answerkey.metrics.registry import Facts, metric_group

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
-from answerkey.metrics.refusal import refusal
+from answerkey.language.refusal import refusal
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, sentences
 from answerkey.types import Case, Pair, Passage, Response, Score

@@ -13,7 +13,7 @@ from typing import cast
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import is_number
 from answerkey.errors import InputError
-from answerkey.metrics.refusal import refusal
+from answerkey.language.refusal import refusal
 from answerkey.quality.phrases import FALLBACKS, is_list, is_list_question
 from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any

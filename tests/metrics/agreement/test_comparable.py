@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.language.dates import Date, dates, periods
+from answerkey.language.quantities import Figure, figures, figures_agree
 from answerkey.metrics.agreement.comparable import plainly, read
-from answerkey.metrics.dates import Date, dates, periods
-from answerkey.metrics.quantities import Figure, figures, figures_agree
 
 
 class TestWording:

@@ -13,14 +13,15 @@ from functools import cache
 
 import numpy as np
 
+from answerkey.language.refusal import answering_part, refusal
+from answerkey.language.sentences import language_of, pieces, sentence_spans
 from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_fitted, load_numbers
 from answerkey.metrics.facts import LONG_FROM, LONG_TO, fact_recalls
-from answerkey.metrics.refusal import answering_part, refusal, should_decline
+from answerkey.metrics.refusal import should_decline
 from answerkey.metrics.registry import metric
-from answerkey.metrics.sentences import language, pieces, sentence_spans
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
@@ -248,7 +249,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None
         notes = [declines if given == "full" else "the answer should decline, and doesn't"]
     if UNSURE[0] <= value <= UNSURE[1]:
         notes.append("weak evidence: close to 50 %")
-    if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
+    if language_of(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
     details = {"features": features, **(recall.details if recall else {})}

@@ -7,10 +7,11 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.metrics.dates import Date, dates, periods
-from answerkey.metrics.number_words import COUNTED, in_digits, without_fractions
-from answerkey.metrics.quantities import Figure, figures, unit_asked
-from answerkey.metrics.sentences import Piece, pieces, word_list
+from answerkey.language.dates import Date, dates, periods
+from answerkey.language.numbers import COUNTED, in_digits, without_fractions
+from answerkey.language.quantities import Figure, figures, unit_asked
+from answerkey.language.sentences import Piece, pieces
+from answerkey.language.words import word_list
 
 END_READ = 8_000  # characters
 FIGURES_READ = 200

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from rapidfuzz import fuzz
 
+from answerkey.language.quantities import Figure, figures_agree, in_unit
+from answerkey.language.refusal import refusal
+from answerkey.language.stems import stem
+from answerkey.language.words import opposites
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
 from answerkey.metrics.agreement.figure_context import implied
 from answerkey.metrics.agreement.rules import conclusions
 from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
-from answerkey.metrics.quantities import Figure, figures_agree, in_unit
-from answerkey.metrics.refusal import refusal
-from answerkey.metrics.sentences import opposites, stem
 
 _ASKS = {
     "who": re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE),

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from answerkey.language.quantities import Figure, figures, figures_agree
+from answerkey.language.words import bounds, poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.stance import RISE, marks, word_order
-from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import bounds, poles, stem_list
 
 _BOUNDS = [
     (re.compile(rf"\b(?:{before})\s*#|#\s*(?:{after})", re.IGNORECASE), side)

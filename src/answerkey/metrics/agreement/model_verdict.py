@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from answerkey.metrics.claims import claims
+from answerkey.language.claims import claims
+from answerkey.language.numbers import in_digits
+from answerkey.language.sentences import language_of, pieces, sentence_spans
 from answerkey.metrics.entailment.model import (
     TextPair,
     contradicted_odds,
     load_model,
     supported_odds,
 )
-from answerkey.metrics.number_words import in_digits
-from answerkey.metrics.sentences import language, pieces, sentence_spans
 from answerkey.text import words
 
 # Log-odds: the answer states what is expected, denies it; the same the other way round; the least of the expected facts that
@@ -77,7 +77,7 @@ def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
 
 
 def _is_english(text: str) -> bool:
-    spoken = language(text)
+    spoken = language_of(text)
     return spoken == "english" or (spoken == "unclear" and text.isascii())
 
 

@@ -8,10 +8,11 @@ from difflib import SequenceMatcher
 
 from rapidfuzz.distance import DamerauLevenshtein
 
+from answerkey.language.dates import MONTHS
+from answerkey.language.stems import stem
+from answerkey.language.words import stem_list, synonyms, word_groups, word_list
 from answerkey.metrics.agreement.comparable import Text, Word
 from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
-from answerkey.metrics.dates import MONTHS
-from answerkey.metrics.sentences import stem, stem_list, synonyms, word_groups, word_list
 
 _NAMES_READ = 40
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)

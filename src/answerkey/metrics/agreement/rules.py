@@ -9,6 +9,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from answerkey.language.dates import without_dates
+from answerkey.language.quantities import Figure, figures, figures_agree
+from answerkey.language.stems import stem
+from answerkey.language.words import poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.figure_context import (
     differences,
@@ -36,9 +40,6 @@ from answerkey.metrics.agreement.stance import (
     stance,
 )
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
-from answerkey.metrics.dates import without_dates
-from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import poles, stem, stem_list
 
 YES_NO = 4.0  # for the same yes or no, against the other; less where it is only implied
 OTHER_WAY = 6.0  # against the opposite: no for yes, a fall for a rise, A over B for B over A, the figure of A for that of B

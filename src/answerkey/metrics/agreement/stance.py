@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from answerkey.language.quantities import Figure, figures_agree
+from answerkey.language.sentences import sentence_spans
+from answerkey.language.stems import stem
+from answerkey.language.words import phrases, poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, Word, read
 from answerkey.metrics.agreement.word_match import has_root
-from answerkey.metrics.quantities import Figure, figures_agree
-from answerkey.metrics.sentences import phrases, poles, sentence_spans, stem, stem_list
 
 _OPENING = (  # what a reply may begin with before its yes or no
     r"^\W*(?:(?:hi|hello|hey|good\ (?:morning|day|news|question)|thanks?(?:\ you)?(?:\ for\ (?:asking|your\ question))?"

@@ -11,10 +11,11 @@ from functools import cache, lru_cache
 
 from rapidfuzz import fuzz, process
 
+from answerkey.language.quantities import Figure, figures_agree
+from answerkey.language.stems import stem
+from answerkey.language.words import stem_list, synonyms, word_groups
 from answerkey.metrics.agreement.comparable import Text, Word
 from answerkey.metrics.boosted_trees import load_numbers
-from answerkey.metrics.quantities import Figure, figures_agree
-from answerkey.metrics.sentences import stem, stem_list, synonyms, word_groups
 
 NEAR = 0.74  # from here on two words count as two spellings of one
 SYNONYM = 0.8

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from answerkey.language.quantities import Figure, figures_agree
+from answerkey.language.words import opposites, poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.replacements import swapped
 from answerkey.metrics.agreement.stance import direction, negated, relation, sentences
-from answerkey.metrics.quantities import Figure, figures_agree
-from answerkey.metrics.sentences import opposites, poles, stem_list
 
 _ANSWERS = frozenset({"yes", "ye", "no"})
 _SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has

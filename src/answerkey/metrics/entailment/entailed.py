@@ -16,6 +16,7 @@ import numpy as np
 
 from answerkey.cache import digest
 from answerkey.errors import SettingsError
+from answerkey.language.refusal import refusal
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
 from answerkey.metrics.entailment.contradiction import contradicts
@@ -23,7 +24,6 @@ from answerkey.metrics.entailment.model import Entailment, load_model, probabili
 from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, read_answers
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
-from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.types import Case, Pair, Passage, Requirement, Response, Score
 

@@ -18,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.errors import SettingsError
+from answerkey.language.dates import Date, dates
+from answerkey.language.numbers import in_digits
+from answerkey.language.quantities import FREQUENCY, Figure, figures, figures_agree, within
+from answerkey.language.refusal import refusal
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.figure_context import differences
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
-from answerkey.metrics.dates import Date, dates
 from answerkey.metrics.entailment.contradiction import surely_contradicts
 from answerkey.metrics.entailment.model import EntailmentModel, load_model
 from answerkey.metrics.grounding.sentence_features import (
@@ -31,9 +34,6 @@ from answerkey.metrics.grounding.sentence_features import (
     read_answers,
     unnumbered,
 )
-from answerkey.metrics.number_words import in_digits
-from answerkey.metrics.quantities import FREQUENCY, Figure, figures, figures_agree, within
-from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
 from answerkey.types import Pair, Score

@@ -14,8 +14,9 @@ from functools import cache
 
 import numpy as np
 
+from answerkey.language.claims import claims
+from answerkey.language.sentences import Piece, language_of, pieces
 from answerkey.metrics.boosted_trees import load_numbers
-from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.model import (
     EntailmentModel,
@@ -25,7 +26,6 @@ from answerkey.metrics.entailment.model import (
     supported_odds,
 )
 from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
-from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.text import CITATION
 from answerkey.types import Pair
 
@@ -140,8 +140,10 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
     """Of the answer and of the passages; an unclear one is taken to be the other's, two unclear ones that of both together,
     otherwise English."""
     passages = " ".join(contexts)[:LANGUAGE_FROM]
-    own, given = language(text), language(passages)
-    both = "english" if own != "unclear" or given != "unclear" else language(f"{text} {passages}")
+    own, given = language_of(text), language_of(passages)
+    both = (
+        "english" if own != "unclear" or given != "unclear" else language_of(f"{text} {passages}")
+    )
     clear = [found for found in (own, given) if found != "unclear"] or [
         both if both != "unclear" else "english"
     ]

@@ -10,7 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from answerkey.metrics.sentences import Piece, opposites, pieces, stem_list, synonyms
+from answerkey.language.sentences import Piece, pieces
+from answerkey.language.words import opposites, stem_list, synonyms
 
 Vector = NDArray[np.float32]
 Grid = NDArray[np.bool_]

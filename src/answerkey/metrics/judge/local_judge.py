@@ -11,11 +11,11 @@ from functools import cached_property
 
 from answerkey.cache import digest
 from answerkey.embed import Embedder, load_embedder
+from answerkey.language.refusal import refusal
+from answerkey.language.sentences import sentence_spans
 from answerkey.metrics.facts import LONG_FROM
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.plan import make_plan
-from answerkey.metrics.refusal import refusal
-from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import normalise, words
 from answerkey.types import Pair, Requirement, Score
 

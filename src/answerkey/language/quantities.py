@@ -1,6 +1,6 @@
 """Figures with their units as people write them, and when two of them are the same.
 
-3 km are 3000 m and 90 minutes 1.5 hours; another unit or currency is another value. Units are data: `words/units.toml`.
+3 km are 3000 m and 90 minutes 1.5 hours; another unit or currency is another value. Units are data: `units.toml`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import cast
 
-from answerkey.metrics.dates import clock_times, frequencies, regularly
-from answerkey.metrics.number_words import ORDER, SPELLED, in_digits
-from answerkey.metrics.sentences import word_list
+from answerkey.language.dates import clock_times, frequencies, regularly
+from answerkey.language.numbers import ORDER, SPELLED, in_digits
+from answerkey.language.words import word_list
 from answerkey.text import Number, numbers
 
 TOLERANCE = 0.002
@@ -291,7 +291,7 @@ _NO_UNIT = _Unit("")
 def _units() -> tuple[Mapping[str, tuple[str, _Unit]], re.Pattern[str]]:
     """The units with the expressions for their names, by the group of each; and the currency signs before a number."""
     tables: dict[str, dict[str, float | list[float]]] = tomllib.loads(
-        (files("answerkey.metrics") / "words" / "units.toml").read_text(encoding="utf-8")
+        (files("answerkey.language") / "units.toml").read_text(encoding="utf-8")
     )
     currencies = cast("dict[str, str]", tables.pop("currency"))
     units = {

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.metrics.number_words import COUNTED
+from answerkey.language.numbers import COUNTED
 
 MONTHS = (
     "january",

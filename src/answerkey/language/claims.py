@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from answerkey.metrics.refusal import refusal
-from answerkey.metrics.sentences import sentence_spans
+from answerkey.language.refusal import refusal
+from answerkey.language.sentences import sentence_spans
 from answerkey.text import CITATION, UNSPACED
 
 LONGEST = 60  # claims of one text; a longer text is not an answer to one question

@@ -2,9 +2,9 @@
 
 import pytest
 
+from answerkey.language.dates import Date, dates
+from answerkey.language.quantities import figures, figures_agree
 from answerkey.metrics.criteria import number_close
-from answerkey.metrics.dates import Date, dates
-from answerkey.metrics.quantities import figures, figures_agree
 from answerkey.types import Case, Response
 
 SAME = [

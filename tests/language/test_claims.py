@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.metrics.claims import claims
+from answerkey.language.claims import claims
 
 
 @pytest.mark.parametrize(
