@@ -19,7 +19,13 @@ import msgspec
 import answerkey
 from answerkey.cli.main import COMMANDS, load_command
 from answerkey.config.declare import Table, settings_of
-from answerkey.config.tables import EmbeddingTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
+from answerkey.config.tables import (
+    EmbeddingTable,
+    ExecutionTable,
+    JudgeTable,
+    RetrievalTable,
+    SuiteTable,
+)
 from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
 from answerkey.metrics.registry import Metric, all_metrics
 from answerkey.profiles.load import ProfileTable, builtin_names, builtin_text, load_profile
@@ -126,7 +132,7 @@ def suite() -> str:
         'One TOML file; paths are relative to its folder; an unknown setting is an error with "did you mean". Every setting '
         "can also be set on the command line: `--set run.workers=3`.\n",
         _section("", SuiteTable),
-        _section("[run]", RunTable),
+        _section("[run]", ExecutionTable),
         _section("[target]: every live kind", LiveTable),
         _section("[target]: JSON paths into a reply (http, command)", ReplyTable, but=LiveTable),
         _section("[target]: every HTTP endpoint", EndpointTable, but=ReplyTable),

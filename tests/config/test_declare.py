@@ -20,10 +20,10 @@ from answerkey.config.declare import (
 )
 from answerkey.config.tables import (
     EmbeddingTable,
+    ExecutionTable,
     GateTable,
     JudgeTable,
     RetrievalTable,
-    RunTable,
     SuiteTable,
 )
 from answerkey.config.target_tables import TARGET_TABLES
@@ -32,7 +32,7 @@ from answerkey.errors import SettingsError
 from answerkey.profiles.load import BandTable, CriterionTable, ProfileTable
 
 EVERY_TABLE = [
-    RunTable,
+    ExecutionTable,
     GateTable,
     JudgeTable,
     EmbeddingTable,

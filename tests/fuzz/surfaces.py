@@ -91,7 +91,7 @@ def dry_run(rng: Random, world: Path) -> FuzzInput:
     }
     suite: dict[str, Any] = {"cases": ["cases.jsonl"], "profile": "profile.toml", "target": target}
     more = {
-        "run": tables.RunTable,
+        "run": tables.ExecutionTable,
         "gate": tables.GateTable,
         "judge": tables.JudgeTable,
         "embedding": tables.EmbeddingTable,
@@ -115,7 +115,7 @@ def a_run(rng: Random, world: Path) -> FuzzInput:
     suite: dict[str, Any] = {
         "cases": ["cases.jsonl"],
         "profile": "profile.toml",
-        "run": a_table(rng, tables.RunTable, 2),
+        "run": a_table(rng, tables.ExecutionTable, 2),
         "gate": a_table(rng, tables.GateTable, 1),
     }
     suite["run"].pop("out", None)

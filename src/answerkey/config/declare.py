@@ -1,10 +1,10 @@
 """How settings are declared and read: a type, limits, a default and a line of help per setting, in one place.
 
-    class RunTable(Table):
+    class ExecutionTable(Table):
         workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
 
-    read_table(RunTable, {"workers": 3}, "[run]").workers         # 3
-    read_table(RunTable, {"worker": 3}, "[run]")                  # [run] has no setting "worker"; did you mean "workers"?
+    read_table(ExecutionTable, {"workers": 3}, "[run]").workers         # 3
+    read_table(ExecutionTable, {"worker": 3}, "[run]")                  # [run] has no setting "worker"; did you mean "workers"?
 
 The declaration also feeds docs/reference/suite.md through `settings_of`.
 """

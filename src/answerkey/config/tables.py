@@ -43,7 +43,7 @@ OptionalLine = Annotated[str | None, declare.one_line]
 Variable = Annotated[str, declare.variable_name]
 
 
-class RunTable(Table, frozen=True):
+class ExecutionTable(Table, frozen=True):
     """[run]: how the run goes."""
 
     workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
@@ -380,7 +380,9 @@ class SuiteTable(Table, frozen=True):
     embedding: Annotated[str | TomlTable, about("A model's name, or an `[embedding]` table.")] = (
         DEFAULT_MODEL
     )
-    run: Annotated[RunTable, about("Workers, timeout and limits: see `[run]`.")] = RunTable()
+    run: Annotated[ExecutionTable, about("Workers, timeout and limits: see `[run]`.")] = (
+        ExecutionTable()
+    )
     gate: Annotated[
         GateTable, about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')
     ] = GateTable()

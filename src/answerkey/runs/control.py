@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from answerkey.config.tables import RunTable
+from answerkey.config.tables import ExecutionTable
 from answerkey.types import Case, Outcome, Response
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Watch:
 class Budget:
     """The limits of `[run] max_minutes` and `max_cost`."""
 
-    def __init__(self, run: RunTable) -> None:
+    def __init__(self, run: ExecutionTable) -> None:
         self._run, self._began = run, time.monotonic()
         self.spent = 0.0
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from answerkey.coerce.values import is_mapping
-from answerkey.config.tables import RunTable
+from answerkey.config.tables import ExecutionTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
 from answerkey.runs.figures import Figures, MetricMean, Range
@@ -309,6 +309,6 @@ def _example(
     if repeats.times > 1:
         outcomes = [replace(outcome, attempts=(outcome,) * repeats.times) for outcome in outcomes]
     settings = RunSettings(
-        run=RunTable(repeats=repeats.times, require=repeats.text if repeats.times > 1 else "")
+        run=ExecutionTable(repeats=repeats.times, require=repeats.text if repeats.times > 1 else "")
     )
     return summarise(outcomes, profile, RunInfo(settings=settings))

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from answerkey.config.declare import TomlTable
-from answerkey.config.tables import RunTable, StatisticsTable
+from answerkey.config.tables import ExecutionTable, StatisticsTable
 from answerkey.errors import InputError, SettingsError, StorageError
 from answerkey.files import json_text, read_json, write_file
 from answerkey.profiles import load_profile
@@ -31,7 +31,7 @@ class RunSettings:
     target: TomlTable | None = None
     judge: str | TomlTable | None = None
     embedding: str | TomlTable | None = None
-    run: RunTable = field(default_factory=RunTable)
+    run: ExecutionTable = field(default_factory=ExecutionTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
     metrics: TomlTable = field(default_factory=TomlTable)
     selection: Selection = field(default_factory=Selection)

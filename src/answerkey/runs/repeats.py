@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
 
-from answerkey.config.tables import RunTable
+from answerkey.config.tables import ExecutionTable
 from answerkey.errors import SettingsError
 from answerkey.types import Outcome, Status, Verdict
 
@@ -23,7 +23,7 @@ _REQUIRE = re.compile(r"\s*(\d+)\s*(?:of|/)\s*(\d+)\s*$")
 class Repeats:
     """Each case is asked `times` times, and passes if `needed` of the answers pass.
 
-    >>> Repeats.of_table(RunTable(repeats=5, require="3 of 5"))
+    >>> Repeats.of_table(ExecutionTable(repeats=5, require="3 of 5"))
     Repeats(times=5, needed=3)
     """
 
@@ -31,7 +31,7 @@ class Repeats:
     needed: int = 1
 
     @staticmethod
-    def of_table(run: RunTable) -> Repeats:
+    def of_table(run: ExecutionTable) -> Repeats:
         times = run.repeats
         if not run.require:
             return Repeats(times, times // 2 + 1)

@@ -14,7 +14,7 @@ from answerkey.cases.loader import DOCUMENT_ENDINGS, ENDINGS
 from answerkey.coerce.decode import parse_toml
 from answerkey.config import tables
 from answerkey.config.declare import TomlTable, check_settings, read_table
-from answerkey.config.tables import DEFAULT_MODEL, RetrievalTable, RunTable, StatisticsTable
+from answerkey.config.tables import DEFAULT_MODEL, ExecutionTable, RetrievalTable, StatisticsTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.judge.own_criteria import read_criteria
 from answerkey.types import Requirement
@@ -34,7 +34,7 @@ class Suite:
     target: TomlTable = field(default_factory=TomlTable)
     judge: str | TomlTable | None = None
     embedding: TomlTable = field(default_factory=lambda: {"model": DEFAULT_MODEL})
-    run: RunTable = field(default_factory=RunTable)
+    run: ExecutionTable = field(default_factory=ExecutionTable)
     gate: tuple[str, ...] = ()
     criteria: tuple[Requirement, ...] = ()
     retrieval: TomlTable = field(default_factory=TomlTable)
