@@ -79,7 +79,8 @@ class Answerkey:
     """The `answerkey` fixture."""
 
     def __init__(self, session: VerdictSession, suite: Suite | None) -> None:
-        self._session, self._suite = session, suite
+        self._session = session
+        self._suite = suite
 
     def outcome(self, given: str | Case, **about: object) -> Outcome:
         """Ask and score a case of the marked suite; or score the given answer, as `assert_verdict` does."""

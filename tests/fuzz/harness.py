@@ -305,7 +305,7 @@ def memory_used() -> int:
 
 def isolate() -> None:
     """No network, no server, no sound on standard streams: what a fuzz run must not do to its machine."""
-    import answerkey.viewer.app
+    import answerkey.viewer.server
 
     def refuse(self: socket.socket, address: object) -> None:
         if self.family == socket.AF_UNIX:
@@ -314,7 +314,7 @@ def isolate() -> None:
 
     connect = socket.socket.connect
     socket.socket.connect = refuse  # type: ignore[method-assign]
-    answerkey.viewer.app.serve = lambda *_, **__: None
+    answerkey.viewer.server.serve_viewer = lambda *_, **__: None
     os.environ["NO_COLOR"] = "1"
     for name in [name for name in os.environ if "KEY" in name or "TOKEN" in name]:
         del os.environ[name]

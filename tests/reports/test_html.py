@@ -12,8 +12,8 @@ from tests.support.viewer_world import PROFILE, make_run, plain
 
 from answerkey.errors import SettingsError
 from answerkey.profiles import load_profile
-from answerkey.reports.chart_style import DARK, LIGHT, config, scale_of
-from answerkey.reports.explain import explain
+from answerkey.reports.case_details import describe_case
+from answerkey.reports.chart_style import DARK, LIGHT, chart_config, scale_of
 from answerkey.reports.html import MOST_CASES
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
@@ -127,7 +127,7 @@ def test_worst_first_puts_errors_before_failures(tmp_path: Path) -> None:
 
 
 def test_explanation_adds_up() -> None:
-    told: Any = explain(plain(3), load_profile(PROFILE))
+    told: Any = describe_case(plain(3), load_profile(PROFILE))
     parts = told["verdict"]["parts"]
     assert sum(part.points for part in parts) == pytest.approx(told["verdict"]["quality"])
     assert sum(part.weight for part in parts) == pytest.approx(1)
@@ -146,7 +146,7 @@ def test_marks_never_lose_a_letter(sentence: dict[str, Any]) -> None:
     """Whatever a detector says of places, all of the answer and of the passage is shown once."""
     response = Response("Answer é with 漢字.", (Passage("As it was said."),))
     score = Score(0.5, details={"sentences": [sentence, sentence]})
-    told: Any = explain(
+    told: Any = describe_case(
         Outcome(Case("c", "q"), response, {"groundedness": score}, Verdict("SCORED")), None
     )
     assert "".join(piece.text for piece in told["answer"] or ()) == response.answer
@@ -159,7 +159,7 @@ def test_satisfaction_is_explained_where_the_profile_defines_it(tmp_path: Path) 
 
 
 def test_charts_have_a_light_and_a_dark_background() -> None:
-    light, dark = config(), config(dark=True)
+    light, dark = chart_config(), chart_config(dark=True)
     assert (light["background"], light["text"]["color"]) == (LIGHT["paper"], LIGHT["ink"])
     assert (dark["background"], dark["text"]["color"]) == (DARK["paper"], DARK["ink"])
 
@@ -167,7 +167,7 @@ def test_charts_have_a_light_and_a_dark_background() -> None:
 def test_image_files_without_the_extra_name_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerkey.reports.chart_style.can_draw", lambda: False)
+    monkeypatch.setattr("answerkey.reports.plots.can_draw", lambda: False)
     with pytest.raises(SettingsError, match=r"pip install 'answerkey\[charts\]'"):
         make_run(tmp_path / "run", map(plain, range(3)), "run", reports=True)
 

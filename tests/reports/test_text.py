@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from answerkey.profiles import decide, load_profile
-from answerkey.reports.text import cell, family_of, markdown_report, metric_maxima, text_report
+from answerkey.reports.markdown import escape_markdown, markdown_report
+from answerkey.reports.numbers import metric_maxima
+from answerkey.reports.text import family_of, text_report
 from answerkey.runs.summary import ProfileInfo, RunInfo, summarise
 from answerkey.types import Case, Outcome, Passage, Response, Score, Status, Verdict
 
@@ -64,9 +66,9 @@ def test_a_metric_is_spelled_as_everywhere_and_text_mentions_nobody():
     text = markdown_of([outcome(1, "docs"), outcome(2, "@team|x")])
     assert "| `recall@5` | 0.375 |" in text
     assert "@team" not in text
-    assert cell("recall@5 fell, ndcg@10.") == "recall@5 fell, ndcg@10."
+    assert escape_markdown("recall@5 fell, ndcg@10.") == "recall@5 fell, ndcg@10."
     for mention in ("@5", "a @b", "you@example.com", "x@5.com", "x@5-b"):
-        assert "@\u200b" in cell(mention)
+        assert "@\u200b" in escape_markdown(mention)
 
 
 def test_means_stand_route_beside_route_with_the_confusion_of_routes():

@@ -9,8 +9,9 @@ from typing import Any
 
 from answerkey.comparison.comparison import compare_runs
 from answerkey.profiles import decide, load_profile
-from answerkey.reports.chart_style import titled
-from answerkey.reports.write import write_comparison, write_reports
+from answerkey.reports.chart_style import add_title
+from answerkey.reports.comparison_files import write_comparison
+from answerkey.reports.write import write_reports
 from answerkey.runs.journal import Journal
 from answerkey.runs.records import to_json
 from answerkey.runs.store import RESPONSES, SCORES
@@ -224,7 +225,7 @@ def make_sweep(folder: Path) -> Path:
         "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}},
     }
     (folder / "charts.json").write_text(
-        json.dumps({"1_methods": titled("Methods", chart)}), encoding="utf-8"
+        json.dumps({"1_methods": add_title("Methods", chart)}), encoding="utf-8"
     )
     return folder
 

@@ -11,7 +11,7 @@ from tests.support.viewer_asking import Watch, charts_are_drawn
 from tests.support.viewer_world import HOSTILE, hostile, make_run, plain
 
 from answerkey.comparison.comparison import compare_runs
-from answerkey.reports.write import write_comparison
+from answerkey.reports.comparison_files import write_comparison
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 

@@ -14,8 +14,9 @@ from tests.support.viewer_world import HOSTILE, make_run
 from answerkey.cli.view import view_command as command
 from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome, Response, Score, Verdict
-from answerkey.viewer.app import address, make_app
+from answerkey.viewer.app import make_app
 from answerkey.viewer.guard import Rules
+from answerkey.viewer.server import viewer_address
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world once
 
@@ -41,7 +42,7 @@ def test_beyond_loopback_only_with_a_token() -> None:
     ran = CliRunner().invoke(command, ["--host", "0.0.0.0"])
     assert isinstance(ran.exception, SettingsError)
     rules = Rules("0.0.0.0", "a-token-of-some-length")
-    assert address(rules, 80) == "http://127.0.0.1:80/?token=a-token-of-some-length"
+    assert viewer_address(rules, 80) == "http://127.0.0.1:80/?token=a-token-of-some-length"
     assert rules.knows("192.168.0.7:80")
     assert not rules.knows("evil.invalid")
 

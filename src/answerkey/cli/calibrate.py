@@ -40,9 +40,10 @@ from answerkey.metrics.judge.exam import CalibrationResult, remember
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.registry import find
 from answerkey.profiles.load import load_profile, with_floor
-from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
+from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, add_title, layer, number, over
+from answerkey.reports.headline import corrected_line
+from answerkey.reports.plots import draw_png
 from answerkey.reports.rows import excerpt, read_outcomes_at, read_rows
-from answerkey.reports.text import corrected_line
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
 
@@ -140,7 +141,7 @@ def calibrate_command(
     text = "\n".join(map(calibration_text, calibrations)).rstrip("\n")
     print_result(rows[first.metric] if len(rows) == 1 else {"metrics": rows}, text, as_json)
     if plot:
-        write_file(plot, png(reliability_chart(first)), durable=False)
+        write_file(plot, draw_png(reliability_chart(first)), durable=False)
         say(f"reliability chart: {plot}")
     if profile:
         floor = write_threshold(profile, first)
@@ -261,7 +262,7 @@ def reliability_chart(c: Calibration) -> Spec:
         f"AUROC {auroc}, {c.n} labelled answers; dashed: a perfect probability; red: best threshold"
     )
     body = {"height": 320, "data": {"values": values}, "layer": layers}
-    return titled(f"Reliability of {c.metric}", body, subtitle)
+    return add_title(f"Reliability of {c.metric}", body, subtitle)
 
 
 @click.command("label-next")

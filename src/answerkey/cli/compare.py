@@ -20,7 +20,7 @@ from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
-from answerkey.reports.write import write_comparison
+from answerkey.reports.comparison_files import write_comparison
 from answerkey.runs.store import DAMAGED, is_run, read_manifest
 
 

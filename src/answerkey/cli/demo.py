@@ -18,7 +18,8 @@ from answerkey.comparison.comparison import compare_runs
 from answerkey.demo import FOLDER
 from answerkey.display import rate_text
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, InputError, StorageError
-from answerkey.reports.write import write_comparison, write_reports
+from answerkey.reports.comparison_files import write_comparison
+from answerkey.reports.write import write_reports
 from answerkey.runs.execute import run_suite
 from answerkey.runs.store import new_folder
 from answerkey.runs.suite import load_suite

@@ -11,7 +11,7 @@ import click
 from answerkey.cli.output import FILE, done, json_option, print_json, say, show
 from answerkey.cli.scoring_options import split_names
 from answerkey.comparison.significance import Difference, difference
-from answerkey.reports.text import aligned
+from answerkey.reports.tables import align_columns
 from answerkey.retrieval.rankings import read_figures
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _show_table(
                 *("-" if (value := values.get(name)) is None else f"{value:.4f}" for name in names),
             ]
         )
-    show("\n".join(aligned(table)))
+    show("\n".join(align_columns(table)))
 
 
 def _show_figures(figures: RecordedFigures) -> None:

@@ -19,7 +19,7 @@ from answerkey.cli.output import (
     show,
 )
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
-from answerkey.reports.chart_style import INSTALL
+from answerkey.reports.plots import INSTALL
 from answerkey.runs.store import is_run, new_folder
 from answerkey.runs.suite import load_suite
 

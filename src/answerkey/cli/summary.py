@@ -11,7 +11,9 @@ from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
-from answerkey.reports.text import aligned, figure, text_report
+from answerkey.reports.numbers import format_figure
+from answerkey.reports.tables import align_columns
+from answerkey.reports.text import text_report
 from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
@@ -84,9 +86,13 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
             rows.append({"name": name, **counts, **means})
             shown = "(none)" if name is None else " ".join(name.split())
             table.append(
-                [shown, *(f"{count:,}" for count in counts.values()), figure(each.overall.mean)]
+                [
+                    shown,
+                    *(f"{count:,}" for count in counts.values()),
+                    format_figure(each.overall.mean),
+                ]
             )
-        print_result(rows, "\n".join(aligned(table)), as_json)
+        print_result(rows, "\n".join(align_columns(table)), as_json)
         raise click.exceptions.Exit(
             end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}"))
         )

@@ -51,7 +51,7 @@ def view_command(
       answerkey view results --label --as ana
       answerkey view results/support-bot_20260102_030405 --port 9000 --open
     """
-    from answerkey.viewer.app import serve
+    from answerkey.viewer.server import serve_viewer
 
     def ready(address: str) -> None:
         if given["labelling"]:
@@ -63,5 +63,5 @@ def view_command(
 
     if folder is None:
         folder = Path("results") if Path("results").is_dir() else Path()
-    serve(folder, Rules(host, token), port, ready, given["labeller"])
+    serve_viewer(folder, Rules(host, token), port, ready, given["labeller"])
     done("the viewer has stopped")

@@ -8,9 +8,11 @@ from typing import Any
 from answerkey.comparison.comparison import CaseChange, Comparison
 from answerkey.comparison.significance import Difference, effect_size
 from answerkey.comparison.verdict import beyond, format_number
-from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, titled
+from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, add_title, layer, number
 from answerkey.reports.chart_style import name as category
-from answerkey.reports.text import aligned, cell, code, figure
+from answerkey.reports.markdown import code_span, escape_markdown
+from answerkey.reports.numbers import format_figure
+from answerkey.reports.tables import align_columns
 from answerkey.text import printable, short_label
 
 SHOWN_CASES = 20
@@ -40,7 +42,7 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
         lines += [
             f"  {_case_line(flip)}{', flaky' if flip.flaky else ''}" for flip in flips[:cases]
         ]
-    lines += ["", *aligned([COLUMNS, *table_rows(c)]), "", *notes(c)]
+    lines += ["", *align_columns([COLUMNS, *table_rows(c)]), "", *notes(c)]
     for title, moves in case_lists(c):
         lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
         lines += [f"  {_signed(move.diff)}  {_case_line(move)}" for move in moves[:cases]]
@@ -51,26 +53,27 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
     """Markdown for a pull request; text of a bot stays plain text."""
     c = comparison
     lines = [
-        f"## {cell(c.verdict)}",
+        f"## {escape_markdown(c.verdict)}",
         "",
-        cell(c.sentence),
+        escape_markdown(c.sentence),
         "",
-        f"A `{code(c.name_a)}`, B `{code(c.name_b)}`",
+        f"A `{code_span(c.name_a)}`, B `{code_span(c.name_b)}`",
         "",
     ]
-    lines += [f"- {cell(line)}" for line in c.changed.sentences()]
+    lines += [f"- {escape_markdown(line)}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"**{title}: {len(flips)}{_first_of(flips, cases)}**", ""]
         lines += [
-            f"- `{code(f.id)}` {cell(f.question)} ({cell(move_status(f))})" for f in flips[:cases]
+            f"- `{code_span(f.id)}` {escape_markdown(f.question)} ({escape_markdown(move_status(f))})"
+            for f in flips[:cases]
         ]
     lines += ["", "<details><summary>Statistics</summary>", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [
-        f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |"
+        f"| `{code_span(name)}` | {' | '.join(escape_markdown(value) for value in rest)} |"
         for name, *rest in table_rows(c)
     ]
-    lines += ["", *(f"- {cell(note)}" for note in notes(c)), "", "</details>"]
+    lines += ["", *(f"- {escape_markdown(note)}" for note in notes(c)), "", "</details>"]
     for title, moves in case_lists(c):
         lines += [
             "",
@@ -79,9 +82,9 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
         ]
         lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
         for m in moves[:cases]:
-            scores = f"{figure(m.score_a)} | {figure(m.score_b)}"
+            scores = f"{format_figure(m.score_a)} | {format_figure(m.score_b)}"
             lines.append(
-                f"| `{code(m.id)}` | {cell(m.question)} | {scores} | {cell(move_status(m))} |"
+                f"| `{code_span(m.id)}` | {escape_markdown(m.question)} | {scores} | {escape_markdown(move_status(m))} |"
             )
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
@@ -193,8 +196,8 @@ def _row(name: str, d: Difference) -> list[str]:
     return [
         f"{name}{arrow}",
         str(d.n) if d.clusters is None else f"{d.n} in {d.clusters} clusters",
-        figure(d.mean_a),
-        figure(d.mean_b),
+        format_figure(d.mean_a),
+        format_figure(d.mean_b),
         _signed(d.diff),
         interval,
         _p(d.p),
@@ -228,7 +231,7 @@ def move_status(move: CaseChange) -> str:
 
 def _case_line(case: CaseChange) -> str:
     question = " ".join(case.question.split())[:70]
-    return f"{case.id}: {question}  {figure(case.score_a)} → {figure(case.score_b)}  {move_status(case)}"
+    return f"{case.id}: {question}  {format_figure(case.score_a)} → {format_figure(case.score_b)}  {move_status(case)}"
 
 
 _MOST_BARS = 1_500  # more would be thinner than a pixel
@@ -265,7 +268,7 @@ def case_chart(comparison: Comparison) -> Spec | None:
     bars = layer("bar", {"x": x, "y": number("diff", "overall score, B − A"), "color": colour})
     up = sum(move.diff > 0 for move in moves)
     title = f"{up} cases score higher in B, {len(moves) - up} lower, of {comparison.overall.n}"
-    return titled(title, {"height": 240, "data": {"values": values}, **bars})
+    return add_title(title, {"height": 240, "data": {"values": values}, **bars})
 
 
 def difference_chart(comparison: Comparison) -> Spec | None:
@@ -301,4 +304,4 @@ def difference_chart(comparison: Comparison) -> Spec | None:
     )
     dot = layer("point", {"x": number("d"), "y": y, "color": colour}, filled=True, size=70)
     body = {"height": {"step": 26}, "data": {"values": values}, "layer": [zero, rule, dot]}
-    return titled("Difference in each metric with its 95 % interval", body)
+    return add_title("Difference in each metric with its 95 % interval", body)

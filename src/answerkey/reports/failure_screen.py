@@ -1,6 +1,7 @@
-"""One failing case in full for the terminal: question, expected, answer, scores, and the commands to continue.
+"""One failing case in full for the terminal, with the commands to continue.
 
-Plain text. Text of a bot or judge is indented and made inert: its escape sequences never reach the terminal.
+Plain text. Text of a bot or judge is indented and made inert: its escape sequences never reach the
+terminal.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from answerkey.reports.evidence import criterion_lines, fact_lines, quote_of, quoted, texts_of
+from answerkey.reports.evidence import add_quote, criterion_lines, fact_lines, quote_of, texts_of
 from answerkey.text import duration, printable
-from answerkey.types import Outcome, Profile
+from answerkey.types import Criterion, Outcome, Part, Profile, Score
 
 _WIDTH = 100
-_LONGEST = 4000
-_PASSAGE = 300
+_LONGEST_TEXT = 4000
+_LONGEST_PASSAGE = 300
+_RULE = "─" * 60
 
 
 def failure_screen(
@@ -26,52 +28,49 @@ def failure_screen(
     debug: bool = False,
 ) -> str:
     """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
-    response = outcome.response
-    answer = (
-        (response.answer or "(empty)") if response.error is None else f"no answer: {response.error}"
-    )
-    facts = [f"route {response.route}"] if response.route else []
-    facts += [duration(response.seconds)] if response.seconds is not None else []
-    history = [
-        line
-        for turn in outcome.case.history
-        for line in (f"user: {turn.user}", f"bot:  {turn.answer}")
-    ]
-    reasons = [text for score in outcome.scores.values() for text in texts_of(score, "reasoning")]
-    reasons = [*_shared_reasons(outcome), *reasons]
-    sections: list[tuple[str, Iterable[str]]] = [
-        ("", _headline(outcome, profile)),
-        ("Earlier in the conversation", history),
-        ("Question", [outcome.case.question]),
-        ("Expected", expected_lines(outcome)),
-        ("Answer", [answer, f"[{', '.join(facts)}]"] if facts else [answer]),
-        ("Expected facts", fact_lines(outcome)),
-        ("Criteria", criterion_lines(outcome)),
-        ("Sources", list(response.sources)),
-        ("Passages", _passages(outcome, debug)),
-        ("Scores", _scores(outcome, profile)),
-        ("The judge's reasoning", dict.fromkeys(reasons)),  # the criteria of one call share theirs
-        ("What the profile requires", _required(outcome, profile)),
-        (
-            "Raw response",
-            [f"{key}: {value}" for key, value in response.extra.items()] if debug else [],
-        ),
-    ]
-    limit = None if debug else _LONGEST
+    limit = None if debug else _LONGEST_TEXT
     rows: list[str] = []
-    for title, lines in sections:
-        if shown := [row for line in lines for row in _rows(line, limit)]:
-            rows += [title, *(f"  {row}" for row in shown), ""] if title else [*shown, ""]
-    rows += ["Next"] if commands else []
-    # Never wrapped, so that they can be copied.
-    rows += [
-        line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")
-    ]
+    for title, lines in _sections(outcome, profile, debug):
+        section = [row for line in lines for row in _wrap_text(line, limit)]
+        if section and title:
+            section = [title, *(f"  {row}" for row in section)]
+        if section:
+            rows += [*section, ""]
+    if commands:
+        rows.append("Next")
+    for description, command in commands:
+        # A command is never wrapped, so that it can be copied.
+        rows += [f"  {description}:", f"    {printable(command)}"]
     return "\n".join(rows)
 
 
-def _rows(text: str, limit: int | None) -> list[str]:
-    """The text wrapped to the width, its own line breaks kept; very long text is cut with a note."""
+def _sections(
+    outcome: Outcome, profile: Profile | None, debug: bool
+) -> list[tuple[str, Iterable[str]]]:
+    """Titles with their lines; the headline has no title."""
+    response = outcome.response
+    raw_response: list[str] = []
+    if debug:
+        raw_response = [f"{key}: {value}" for key, value in response.extra.items()]
+    return [
+        ("", _headline(outcome, profile)),
+        ("Earlier in the conversation", _history_lines(outcome)),
+        ("Question", [outcome.case.question]),
+        ("Expected", expected_lines(outcome)),
+        ("Answer", _answer_lines(outcome)),
+        ("Expected facts", fact_lines(outcome)),
+        ("Criteria", criterion_lines(outcome)),
+        ("Sources", response.sources),
+        ("Passages", _passage_lines(outcome, debug)),
+        ("Scores", _score_lines(outcome, profile)),
+        ("The judge's reasoning", _judge_lines(outcome)),
+        ("What the profile requires", _requirement_lines(outcome, profile)),
+        ("Raw response", raw_response),
+    ]
+
+
+def _wrap_text(text: str, limit: int | None) -> list[str]:
+    """The text wrapped to the width, with its own line breaks; long text is cut with a note."""
     safe = printable(text).replace("\t", "    ")
     if limit is not None and len(safe) > limit:
         safe = f"{safe[:limit]}\n… ({len(safe):,} characters in total; --debug shows all)"
@@ -81,118 +80,171 @@ def _rows(text: str, limit: int | None) -> list[str]:
             rows.append(line.rstrip(" "))
             continue
         indent = " " * (len(line) - len(line.lstrip()))
-        rows += wrap(
+        wrapped = wrap(
             line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False
-        ) or [""]
+        )
+        rows += wrapped or [""]
     return rows
 
 
 def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
-    verdict, case = outcome.verdict, outcome.case
-    where = f" ({case.source_file})" if case.source_file else ""
-    rule = "─" * 60
-    lines = [rule, f"{verdict.status}: {case.id}{where}"]
+    verdict = outcome.verdict
+    case = outcome.case
+    source = f" ({case.source_file})" if case.source_file else ""
+    lines = [f"{verdict.status}: {case.id}{source}"]
     if verdict.score is not None and profile is not None:
-        mark = profile.rules_for(outcome.response.route).pass_mark
-        score, quality = f"{verdict.score:.4g} of {profile.scale:g}", ""
-        if verdict.quality is not None and profile.route_weight and verdict.route_score is not None:
-            quality = f" (quality {verdict.quality:.4g}, route {verdict.route_score:.4g})"
-        band = f", {verdict.band}" if verdict.band else ""
-        lines.append(f"Score {score}{quality}{band}; the pass mark is {mark:g}")
-    lines += [verdict.justification] if verdict.justification else []
-    # On one line each, so that nothing in them looks like one of our sections.
-    return [*(" ".join(line.split()) for line in lines), rule]
+        lines.append(_score_sentence(outcome, verdict.score, profile))
+    if verdict.justification:
+        lines.append(verdict.justification)
+    # Each on one line, so that nothing in them looks like one of our sections.
+    return [_RULE, *(" ".join(line.split()) for line in lines), _RULE]
+
+
+def _score_sentence(outcome: Outcome, score: float, profile: Profile) -> str:
+    verdict = outcome.verdict
+    pass_mark = profile.rules_for(outcome.response.route).pass_mark
+    sentence = f"Score {score:.4g} of {profile.scale:g}"
+    if verdict.quality is not None and profile.route_weight and verdict.route_score is not None:
+        sentence += f" (quality {verdict.quality:.4g}, route {verdict.route_score:.4g})"
+    if verdict.band:
+        sentence += f", {verdict.band}"
+    return f"{sentence}; the pass mark is {pass_mark:g}"
+
+
+def _history_lines(outcome: Outcome) -> list[str]:
+    lines: list[str] = []
+    for turn in outcome.case.history:
+        lines += [f"user: {turn.user}", f"bot:  {turn.answer}"]
+    return lines
 
 
 def expected_lines(outcome: Outcome) -> list[str]:
     """Everything the case requires of a good answer, one line each."""
-    case, criteria = outcome.case, outcome.case.criteria
-    lines = [f"{'or: ' if n else ''}{text}" for n, text in enumerate(case.expected)]
-    lists = {
+    case = outcome.case
+    criteria = case.criteria
+    lines = list(case.expected[:1])
+    lines += [f"or: {text}" for text in case.expected[1:]]
+    word_lists = {
         "must contain": criteria.must_contain,
         "must contain one of": criteria.must_contain_any,
         "must not contain": criteria.must_not_contain,
         "better with": criteria.acceptable_if_includes,
     }
-    lines += [f"{name}: {', '.join(words)}" for name, words in lists.items() if words]
+    lines += [f"{name}: {', '.join(words)}" for name, words in word_lists.items() if words]
     if criteria.numerical_range is not None:
-        lines.append("a number from {:,.12g} to {:,.12g}".format(*criteria.numerical_range))
+        low, high = criteria.numerical_range
+        lines.append(f"a number from {low:,.12g} to {high:,.12g}")
     if criteria.expected_value is not None:
         lines.append(f"the number {criteria.expected_value:,.12g}")
     if criteria.regex is not None:
         lines.append(f"a match of {criteria.regex}")
-    lines += ["a clarifying question"] if criteria.clarification_expected else []
-    lines += ["a refusal: the question is out of scope"] if criteria.out_of_scope else []
+    if criteria.clarification_expected:
+        lines.append("a clarifying question")
+    if criteria.out_of_scope:
+        lines.append("a refusal: the question is out of scope")
     if case.expected_route:
         lines.append(f"route: {' or '.join((case.expected_route, *case.acceptable_routes))}")
     return lines or ["(nothing: the case has no expected answer)"]
 
 
-def _passages(outcome: Outcome, debug: bool) -> list[str]:
+def _answer_lines(outcome: Outcome) -> list[str]:
+    response = outcome.response
+    lines = [response.answer or "(empty)"]
+    if response.error is not None:
+        lines = [f"no answer: {response.error}"]
+    about: list[str] = []
+    if response.route:
+        about.append(f"route {response.route}")
+    if response.seconds is not None:
+        about.append(duration(response.seconds))
+    if about:
+        lines.append(f"[{', '.join(about)}]")
+    return lines
+
+
+def _passage_lines(outcome: Outcome, debug: bool) -> list[str]:
     lines: list[str] = []
     for number, passage in enumerate(outcome.response.passages, 1):
-        about = [passage.id or "", f"page {passage.page}" if passage.page else ""]
-        about += [f"score {passage.score:.3g}"] if passage.score is not None else []
-        text = (
-            passage.text
-            if debug or len(passage.text) <= _PASSAGE
-            else f"{passage.text[:_PASSAGE]}…"
-        )
-        lines.append(f"[{number}] {', '.join(part for part in about if part)}".rstrip())
+        about: list[str] = []
+        if passage.id:
+            about.append(passage.id)
+        if passage.page:
+            about.append(f"page {passage.page}")
+        if passage.score is not None:
+            about.append(f"score {passage.score:.3g}")
+        text = passage.text
+        if not debug and len(text) > _LONGEST_PASSAGE:
+            text = f"{text[:_LONGEST_PASSAGE]}…"
+        lines.append(f"[{number}] {', '.join(about)}".rstrip())
         lines += [f"    {row}" for row in text.split("\n")]
     return lines
 
 
-def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
+def _score_lines(outcome: Outcome, profile: Profile | None) -> list[str]:
     rules = profile.rules_for(outcome.response.route).criteria if profile else ()
     criteria = {criterion.metric: criterion for criterion in rules}
     width = max((len(name) for name in outcome.scores), default=0)
     shared = _shared_reasons(outcome)
     lines: list[str] = []
     for name, score in outcome.scores.items():
-        criterion = criteria.get(name)
-        value = "not applicable" if score.value is None else f"{score.value:.4g}"
-        if criterion and score.value is not None and criterion.maximum != 1:
-            value += f" of {criterion.maximum:g}"
-        lines.append(
-            f"{name:<{width}}  {f'error: {score.error}' if score.error is not None else value}"
-        )
-        why = f"{'' if score.reason in shared else score.reason}{quoted(quote_of(score))}".strip()
-        lines += [f"    {why}"] if why else []
+        lines.append(f"{name:<{width}}  {_score_text(score, criteria.get(name))}")
+        reason = "" if score.reason in shared else score.reason
+        explanation = f"{reason}{add_quote(quote_of(score))}".strip()
+        if explanation:
+            lines.append(f"    {explanation}")
     return lines
+
+
+def _score_text(score: Score, criterion: Criterion | None) -> str:
+    if score.error is not None:
+        return f"error: {score.error}"
+    if score.value is None:
+        return "not applicable"
+    if criterion is not None and criterion.maximum != 1:
+        return f"{score.value:.4g} of {criterion.maximum:g}"
+    return f"{score.value:.4g}"
+
+
+def _judge_lines(outcome: Outcome) -> list[str]:
+    """Each reasoning once: the criteria of one judge call share theirs."""
+    reasoning = [text for score in outcome.scores.values() for text in texts_of(score, "reasoning")]
+    return list(dict.fromkeys([*_shared_reasons(outcome), *reasoning]))
 
 
 def _shared_reasons(outcome: Outcome) -> list[str]:
     """The reasons that a judge gave for several criteria at once."""
-    given = Counter(
+    uses = Counter(
         score.reason
         for score in outcome.scores.values()
         if score.reason and "model" in score.details
     )
-    return [reason for reason, times in given.items() if times > 1]
+    return [reason for reason, count in uses.items() if count > 1]
 
 
-def _required(outcome: Outcome, profile: Profile | None) -> list[str]:
+def _requirement_lines(outcome: Outcome, profile: Profile | None) -> list[str]:
     if profile is None:
         return []
     rules = profile.rules_for(outcome.response.route)
     parts = {part.metric: part for part in outcome.verdict.parts}
-    lines = [
-        f"profile {profile.name} (version {profile.version}): {rules.pass_mark:g} of {profile.scale:g} to pass"
-    ]
+    to_pass = f"{rules.pass_mark:g} of {profile.scale:g} to pass"
+    lines = [f"profile {profile.name} (version {profile.version}): {to_pass}"]
     for criterion in rules.criteria:
-        limit = ""
-        if criterion.floor is not None:
-            limit = (
-                f", {'at most' if criterion.better == 'lower' else 'at least'} {criterion.floor:g}"
-            )
-            limit += " or it fails" if criterion.required else ""
-        contributed = "left out, not applicable"
-        if part := parts.get(criterion.metric):
-            contributed = (
-                f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
-            )
-        lines.append(
-            f"{criterion.metric}: {contributed if criterion.weight else 'no weight'}{limit}"
-        )
-    return [*lines, *(f"short: {text}" for text in outcome.verdict.shortfalls)]
+        contribution = _contribution(criterion, parts.get(criterion.metric), profile)
+        lines.append(f"{criterion.metric}: {contribution}{_floor_text(criterion)}")
+    return lines + [f"short: {text}" for text in outcome.verdict.shortfalls]
+
+
+def _contribution(criterion: Criterion, part: Part | None, profile: Profile) -> str:
+    if not criterion.weight:
+        return "no weight"
+    if part is None:
+        return "left out, not applicable"
+    return f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
+
+
+def _floor_text(criterion: Criterion) -> str:
+    if criterion.floor is None:
+        return ""
+    bound = "at most" if criterion.better == "lower" else "at least"
+    consequence = " or it fails" if criterion.required else ""
+    return f", {bound} {criterion.floor:g}{consequence}"

@@ -11,8 +11,9 @@ from answerkey.experiments.grid import METRICS, NAMED
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import times, write_files
 from answerkey.files import json_text, write_file
-from answerkey.reports.chart_style import can_draw, write_plots
-from answerkey.reports.text import aligned, cell
+from answerkey.reports.markdown import escape_markdown
+from answerkey.reports.plots import can_draw, write_plots
+from answerkey.reports.tables import align_columns
 from answerkey.retrieval.bm25 import AUTO
 
 REPORT_TEXT, REPORT_MARKDOWN = "report.txt", "report.md"
@@ -34,9 +35,15 @@ def write_sweep(sweep: Sweep, found: Conclusions, folder: Path, plots: bool = Tr
     write_file(folder / REPORT_TEXT, "\n".join(_text(sections)) + "\n")
     lines: list[str] = []
     for section in sections:
-        lines += [f"## {cell(section.title)}", "", *(f"{cell(line)}\n" for line in section.lines)]
+        lines += [
+            f"## {escape_markdown(section.title)}",
+            "",
+            *(f"{escape_markdown(line)}\n" for line in section.lines),
+        ]
         if section.rows:
-            first, *rest = (f"| {' | '.join(cell(text) for text in row)} |" for row in section.rows)
+            first, *rest = (
+                f"| {' | '.join(escape_markdown(text) for text in row)} |" for row in section.rows
+            )
             lines += [first, "|---|" + "---:|" * (len(section.rows[0]) - 1), *rest, ""]
     write_file(folder / REPORT_MARKDOWN, "\n".join(lines) + "\n")
     if not plots:
@@ -145,6 +152,6 @@ def _text(sections: Sequence[Section]) -> list[str]:
             section.title,
             "-" * len(section.title),
             *section.lines,
-            *aligned(section.rows),
+            *align_columns(section.rows),
         ]
     return lines[1:]

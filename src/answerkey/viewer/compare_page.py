@@ -13,8 +13,8 @@ from answerkey.comparison.comparison import Comparison, compare_runs, comparison
 from answerkey.comparison.prefer import PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.comparison import COLUMNS, comparison_values
-from answerkey.reports.explain import LONGEST, DiffPart, word_diff
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
+from answerkey.reports.word_marks import LONGEST, DiffPart, word_diff
 from answerkey.runs.store import open_index
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_page

@@ -1,4 +1,4 @@
-"""Access: the browser of this machine, or anyone with the token. Wraps the whole application.
+"""Access to the viewer: the browser of this machine, or anyone with the token.
 
 A page of another site must not reach the viewer through the reader's browser: checking the Host header stops DNS
 rebinding, checking the Origin of a POST stops forged forms, and the policy of every page stops foreign scripts.
@@ -22,8 +22,8 @@ COOKIE = "answerkey_token"
 LEAST_TOKEN = 16
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -34,7 +34,7 @@ HEADERS = {
 }
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(host.strip("[]"))
     except ValueError:
@@ -42,8 +42,10 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def is_loopback(host: str) -> bool:
-    address = _address(host)
-    return address.is_loopback if address else host == "localhost"
+    address = _parse_address(host)
+    if address is None:
+        return host == "localhost"
+    return address.is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Rules:
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and not self.token:
             raise SettingsError(
-                f"--host {self.host} makes your runs visible to other machines: set a token in ANSWERKEY_VIEW_TOKEN "
+                f"--host {self.host} makes your runs visible to other machines: "
+                "set a token in ANSWERKEY_VIEW_TOKEN "
                 "(create one: python3 -c 'import secrets; print(secrets.token_urlsafe())')"
             )
         if self.token and len(self.token) < LEAST_TOKEN:
@@ -65,7 +68,10 @@ class Rules:
             )
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header names this server. An address cannot be rebound by DNS; a foreign name could."""
+        """Whether a Host header names this server.
+
+        An address cannot be rebound by DNS; a foreign name could.
+        """
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -73,30 +79,31 @@ class Rules:
         if is_loopback(name) or name == self.host.lower():
             return True
         return not is_loopback(self.host) and (
-            _address(name) is not None or name == socket.gethostname().lower()
+            _parse_address(name) is not None or name == socket.gethostname().lower()
         )
 
 
 class Guard:
+    """Wraps the whole application: refuses foreign requests, and adds the headers of every reply."""
+
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
-        self.app, self.rules = app, rules
+        self.app = app
+        self.rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message["headers"]}
-                more = [(k.lower().encode(), v.encode()) for k, v in HEADERS.items()]
-                message["headers"] = [*message["headers"], *(h for h in more if h[0] not in given)]
+                message["headers"] = _add_headers(message["headers"])
             await send(message)
 
-        refusal = self._refusal(Request(scope))
-        await (refusal or self.app)(scope, receive, guarded)
+        reply = self._refuse(Request(scope)) or self.app
+        await reply(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _refuse(self, request: Request) -> Response | None:
         host = request.headers.get("host", "")
         if not self.rules.knows(host):
             return PlainTextResponse(f"This server does not answer for {host!r}.", 421)
@@ -105,26 +112,32 @@ class Guard:
         origin = request.headers.get("origin", "").partition("://")[2]
         if request.method == "POST" and origin != host:
             return PlainTextResponse("Labels are only accepted from a page of this viewer.", 403)
-        return self._without_token(request) if self.rules.token else None
+        return self._check_token(request) if self.rules.token else None
 
-    def _without_token(self, request: Request) -> Response | None:
-        """None for a reader with the cookie; a token in the address is exchanged for the cookie and removed from the address."""
-        if _same(request.cookies.get(COOKIE, ""), self.rules.token):
+    def _check_token(self, request: Request) -> Response | None:
+        """None for a reader with the cookie.
+
+        A token in the address is exchanged for the cookie, and removed from the address.
+        """
+        if self._is_token(request.cookies.get(COOKIE, "")):
             return None
-        if (
-            _same(request.query_params.get("token", ""), self.rules.token)
-            and request.method == "GET"
-        ):
+        if request.method == "GET" and self._is_token(request.query_params.get("token", "")):
             rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
-            answer = RedirectResponse(
-                f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303
-            )
-            answer.set_cookie(COOKIE, self.rules.token, httponly=True, samesite="strict")
-            return answer
+            query = f"?{urlencode(rest)}" if rest else ""
+            reply = RedirectResponse(f"{request.url.path}{query}", 303)
+            reply.set_cookie(COOKIE, self.rules.token, httponly=True, samesite="strict")
+            return reply
         return PlainTextResponse(
             "A token is required: open the address that `answerkey view` printed.", 401
         )
 
+    def _is_token(self, text: str) -> bool:
+        # Compared in constant time: the time of a plain comparison tells how much was right.
+        return secrets.compare_digest(text.encode("utf-8", "replace"), self.rules.token.encode())
 
-def _same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+def _add_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The usual headers, unless the reply has its own."""
+    present = {name.lower() for name, _ in headers}
+    usual = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+    return [*headers, *(header for header in usual if header[0] not in present)]

@@ -91,6 +91,11 @@ class RunLibrary:
     def readable(self) -> list[RunEntry]:
         return [entry for entry in self.entries() if not entry.problem]
 
+    def newest_run(self) -> Path | None:
+        """The newest run that can be read."""
+        readable = self.readable()
+        return self.run(readable[0].run) if readable else None
+
     def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
         target, profile = manifest.settings.target or {}, (manifest.profile or {}).get("name")

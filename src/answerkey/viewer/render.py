@@ -1,4 +1,4 @@
-"""Every page from one plain value: as HTML for people, and with `?format=json` as JSON for programs."""
+"""Every page from one plain value: as HTML for people, and with `?format=json` as JSON."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import msgspec
+from jinja2 import Template
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from answerkey.files import json_line
-from answerkey.reports.html import CHART_LOOKS, VEGA, environment
+from answerkey.reports.page import CHART_LOOKS, VEGA, template_environment
 from answerkey.text import printable
 
 PageData = Mapping[str, object]
@@ -19,27 +20,26 @@ PageData = Mapping[str, object]
 def respond(
     request: Request, template: str, data: PageData, status: int = 200, **looks: object
 ) -> Response:
-    """`data` has the values of the page, and is its JSON; `looks` are values that only the template needs."""
+    """`data` has the values of the page, and is its JSON; only the template needs `looks`."""
     if wants_json(request):
-        return Response(
-            json_line(msgspec.to_builtins(data, enc_hook=str)),
-            status,
-            media_type="application/json",
-        )
-    kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
-    address = f"?{urlencode([*kept, ('format', 'json')], errors='replace')}"
-    page = environment().get_template(template)
-    html = page.render(
-        **data, **looks, json_address=address, chart_looks=CHART_LOOKS, vega_scripts=VEGA
+        content = json_line(msgspec.to_builtins(data, enc_hook=str))
+        return Response(content, status, media_type="application/json")
+    other = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
+    json_address = f"?{urlencode([*other, ('format', 'json')], errors='replace')}"
+    html = page_template(template).render(
+        **data, **looks, json_address=json_address, chart_looks=CHART_LOOKS, vega_scripts=VEGA
     )
     return HTMLResponse(html, status)
+
+
+def page_template(name: str) -> Template:
+    return template_environment("answerkey.viewer").get_template(name)
 
 
 def wants_json(request: Request) -> bool:
     return request.query_params.get("format") == "json"
 
 
-def problem(request: Request, message: str, status: int) -> Response:
-    return respond(
-        request, "problem.html", {"problem": printable(message), "status": status}, status
-    )
+def respond_problem(request: Request, message: str, status: int) -> Response:
+    data = {"problem": printable(message), "status": status}
+    return respond(request, "problem.html", data, status)

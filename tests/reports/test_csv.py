@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from answerkey.reports.case_files import ResultsCsv, csv_cell
+from answerkey.reports.csv import ResultsCsv, csv_cell
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 

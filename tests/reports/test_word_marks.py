@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.reports.explain import DiffPart, marked_answer, word_diff
+from answerkey.reports.word_marks import DiffPart, marked_answer, word_diff
 
 
 def test_the_answer_is_marked_against_the_expected_one() -> None:

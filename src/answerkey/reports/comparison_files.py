@@ -1,0 +1,81 @@
+"""Writes comparison.txt, .md, .json and .html."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from answerkey.comparison.comparison import CaseChange, Comparison, comparison_json
+from answerkey.errors import StorageError
+from answerkey.files import json_text, remove_strays, write_file
+from answerkey.reports.comparison import (
+    SHOWN_CASES,
+    case_lists,
+    comparison_charts,
+    comparison_markdown,
+    comparison_text,
+    comparison_values,
+    flip_lists,
+)
+from answerkey.reports.plots import can_draw, write_plots
+from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows
+from answerkey.reports.word_marks import word_diff
+from answerkey.runs.store import is_run
+
+
+def write_comparison(comparison: Comparison, folder: Path, cases: int = SHOWN_CASES) -> list[Path]:
+    """Write the comparison, and plots/*.png if the extra `charts` is installed; returns the paths."""
+    files = {
+        "comparison.txt": comparison_text(comparison, cases),
+        "comparison.md": comparison_markdown(comparison, cases),
+        "comparison.json": json_text(comparison_json(comparison, cases)),
+        "comparison.html": comparison_page(comparison, cases),
+    }
+    plots: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_strays(folder)
+        for name, content in files.items():
+            write_file(folder / name, content)
+        if can_draw():
+            plots = write_plots(folder / "plots", comparison_charts(comparison))
+    except (OSError, StorageError) as error:
+        raise StorageError(f"{error}; choose another folder with --out") from None
+    return [*(folder / name for name in files), *plots]
+
+
+def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
+    """comparison.html; at most `cases` of the improved and of the degraded cases are listed."""
+    from answerkey.reports.page import render_page  # the templates take a moment to load
+
+    flips = flip_lists(comparison)
+    flipped_ids = {flip.id for _, changes in flips for flip in changes}
+    lists: list[tuple[str, Sequence[CaseChange]]] = [*flips]
+    # Then the cases whose score moved without another verdict.
+    for title, moves in case_lists(comparison):
+        others = [move for move in moves if move.id not in flipped_ids]
+        if others:
+            lists.append((f"{title}, same verdict", others))
+    shown = [
+        (title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in lists
+    ]
+    values = comparison_values(comparison)
+    return render_page("comparison.html", c=comparison, **values, lists=shown)
+
+
+def _with_answers(comparison: Comparison, moves: Sequence[CaseChange]) -> list[Sequence[object]]:
+    """Each case with the beginnings of both answers, marked where they differ."""
+    run_a = Path(comparison.name_a)
+    run_b = Path(comparison.name_b)
+    return [
+        (move, *word_diff(_answer_of(run_a, move.id), _answer_of(run_b, move.id))) for move in moves
+    ]
+
+
+def _answer_of(run: Path, case: str) -> str:
+    """The beginning of the answer; empty for a run that is gone."""
+    rows = read_rows(run) if is_run(run) else Rows()
+    if case not in rows.id:
+        return ""
+    response = read_outcome(run, rows, rows.id.index(case)).response
+    return excerpt(response.answer or response.error or "")

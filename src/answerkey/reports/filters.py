@@ -1,0 +1,113 @@
+"""How templates show values: counts, shares, times, labels, and the tone of a status."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+from answerkey.profiles.decide import share_of
+from answerkey.reports.comparison import move_status
+from answerkey.reports.numbers import format_figure
+from answerkey.text import capitalised, short_label
+from answerkey.types import Criterion, Profile
+
+_STATUS_TONES = {
+    "PERFECT": "good",
+    "PASSED": "good",
+    "ACCEPTABLE": "fair",
+    "FAILED": "bad",
+    "ERROR": "failed",
+    "UNSCORED": "plain",
+    "SCORED": "plain",
+}
+_SHARE_TONES = ((0.8, "good"), (0.6, "fair"), (0.4, "warn"))
+_HEAT_EDGES = (0.4, 0.6, 0.7, 0.85)
+
+
+def status_tone(status: str) -> str:
+    return _STATUS_TONES.get(status, "warn")
+
+
+def share_tone(share: float) -> str:
+    for edge, tone in _SHARE_TONES:
+        if share >= edge:
+            return tone
+    return "bad"
+
+
+def weighed_criteria(profile: Profile | None) -> dict[str, Criterion]:
+    """The metrics that the profile weighs, by name: only of these it is known which value is good."""
+    if profile is None:
+        return {}
+    weighed = {criterion.metric: criterion for criterion in profile.criteria if criterion.weight}
+    if profile.route_weight:
+        weighed["route_score"] = Criterion("route_score")
+    return weighed
+
+
+def heat_class(value: float | None, criterion: Criterion | None) -> str:
+    """The class of a tint from bad to good; empty for a metric that is not weighed."""
+    if value is None or criterion is None:
+        return ""
+    share = share_of(criterion, value)
+    return f"heat-{sum(share >= edge for edge in _HEAT_EDGES)}"
+
+
+def format_percent(share: float | None) -> str:
+    """`84%`; one decimal if the share is not a whole number of percent."""
+    if share is None:
+        return "-"
+    percent = share * 100
+    is_whole = abs(percent - round(percent)) < 1e-9
+    return f"{share:.0%}" if is_whole else f"{share:.1%}"
+
+
+def format_count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def format_seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.3g} s"
+
+
+def format_moment(created: str) -> str:
+    """The time of a run: `2026-01-02 03:04 UTC`."""
+    zone = " UTC" if created.endswith(("+00:00", "Z")) else ""
+    return f"{created[:16].replace('T', ' ')}{zone}"
+
+
+def _label(text: Any, longest: int = 60) -> str:
+    return short_label(str(text), longest)
+
+
+def _path(text: Any) -> str:
+    """The name of a run as part of an address; its slashes stay."""
+    return quote(str(text), safe="/", errors="replace")
+
+
+def _breakable(text: str) -> Markup:
+    """A long name that may wrap after its underscores."""
+    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
+
+
+FILTERS: dict[str, Any] = {
+    "breakable": _breakable,
+    "count": format_count,
+    "figure": format_figure,
+    "heat": heat_class,
+    "label": _label,
+    "moment": format_moment,
+    "move_status": move_status,
+    "path": _path,
+    "percent": format_percent,
+    "seconds": format_seconds,
+    "sentence": capitalised,
+    "share_tone": share_tone,
+    "tone": status_tone,
+}

@@ -1,0 +1,95 @@
+"""Files to download: the reports of a run or sweep, and the filtered cases as CSV or JSON lines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+
+from answerkey.errors import InputError
+from answerkey.files import json_line
+from answerkey.reports.csv import ResultsCsv
+from answerkey.reports.rows import read_outcome, read_rows
+from answerkey.runs.records import result_line
+from answerkey.types import Outcome
+from answerkey.viewer.case_query import read_query, select
+from answerkey.viewer.library import RunLibrary, requested_run
+
+RUN_FILES = (
+    "results.jsonl",
+    "results.csv",
+    "summary.json",
+    "report.txt",
+    "report.md",
+    "report.html",
+    "failures.txt",
+    "junit.xml",
+)
+_MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+_BLOCK = 1 << 16
+
+
+def export_cases(request: Request) -> Response:
+    """The cases of the present filter, in its order, as in results.csv or results.jsonl."""
+    _, folder = requested_run(request)
+    kind = request.path_params["kind"]
+    if kind not in _MEDIA_TYPES:
+        raise InputError(f'no export "{kind}": csv and jsonl are available')
+    rows = read_rows(folder)
+    places = select(folder, read_query(request.query_params))
+    outcomes = (read_outcome(folder, rows, n) for n in places)
+    with ExitStack() as opened:
+        # All of it is written before the reply begins: a damaged case is an error page, not half
+        # a file.
+        file = opened.enter_context(TemporaryFile())
+        if kind == "csv":
+            _write_csv(file, outcomes, list(rows.metrics))
+        else:
+            file.writelines(json_line(result_line(outcome)) + b"\n" for outcome in outcomes)
+        opened.pop_all()  # it is closed when it is sent
+    headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
+    return StreamingResponse(_read_blocks(file), media_type=_MEDIA_TYPES[kind], headers=headers)
+
+
+def _write_csv(file: IO[bytes], outcomes: Iterable[Outcome], metrics: Sequence[str]) -> None:
+    text = io.TextIOWrapper(file, "utf-8", "replace", newline="")
+    table = ResultsCsv(text, metrics)
+    for outcome in outcomes:
+        table.add(outcome)
+    text.detach()  # flushes, and leaves the file open
+
+
+def _read_blocks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        file.seek(0)
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def run_file(request: Request) -> Response:
+    """A report of the run as a download, or a chart. No other file of the folder is served."""
+    _, folder = requested_run(request)
+    return _send_file(folder, request.path_params["name"])
+
+
+def sweep_file(request: Request) -> Response:
+    library: RunLibrary = request.app.state.library
+    return _send_file(library.sweep(request.path_params["sweep"]), request.path_params["name"])
+
+
+def _send_file(folder: Path, name: str) -> Response:
+    path = None
+    # Only the last part of the name is used, so that no address leaves the folder.
+    if name in RUN_FILES or name.endswith(".csv"):
+        path = folder / Path(name).name
+    elif name.startswith("plots/") and name.endswith(".png"):
+        path = folder / "plots" / Path(name).name
+    if path is None or not path.is_file():
+        raise InputError(f'no file "{name}" here')
+    return FileResponse(path, filename=None if path.suffix == ".png" else path.name)

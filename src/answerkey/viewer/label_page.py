@@ -1,0 +1,153 @@
+"""The label desk: cases without their scores, in the order that helps most, for several people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from answerkey.calibrate.agreement import auroc
+from answerkey.calibrate.label_order import label_order
+from answerkey.calibrate.labels import DECISION, LONGEST_NAME, RunLabels, add_label, read_run_labels
+from answerkey.errors import InputError, did_you_mean
+from answerkey.reports.case_details import describe_blind
+from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.viewer.case_page import LONGEST_TEXT, requested_case
+from answerkey.viewer.case_query import read_query
+from answerkey.viewer.forms import NAME_COOKIE, labeller_name, read_form
+from answerkey.viewer.library import RunLibrary, requested_run
+from answerkey.viewer.render import respond
+
+LABEL_VALUES: dict[str, float | None] = {"right": 1.0, "wrong": 0.0, "": None}
+# So many right and so many wrong labels, before a metric can be compared with them.
+_LEAST_PER_SIDE = 2
+
+
+async def label_case(request: Request) -> Response:
+    """Keep a person's label and note, then show the case again, or the address in `next`."""
+    folder, rows, n = requested_case(request)
+    form = await read_form(request)
+    value = form.get("label", "")
+    if value not in LABEL_VALUES:
+        hint = did_you_mean(value, LABEL_VALUES)
+        raise InputError(f'label: expected right, wrong or nothing, got "{value[:40]}"{hint}')
+    person = form.get("by", labeller_name(request)).strip()
+    add_label(folder, rows.id[n], LABEL_VALUES[value], form.get("note", "").strip(), person)
+    following = form.get("next", "")
+    # Only a page of the desk: any other address in the form could lead to a foreign site.
+    if following.startswith("/label/"):
+        return RedirectResponse(following, 303)
+    address = read_query(request.query_params).address()
+    joint = "" if address == "?" else "&"
+    case_address = request.url.path.removesuffix("/label")
+    return RedirectResponse(f"{case_address}{address}{joint}saved=1", 303)
+
+
+def label_page(request: Request) -> Response:
+    """The next case for this person, or the one of the address; `decide` settles a disagreement."""
+    library, folder = requested_run(request)
+    name = request.query_params.get("as")
+    if name is not None:
+        return _remember_name(request, name)
+    rows = read_rows(folder)
+    labels = read_run_labels(folder)
+    person = labeller_name(request)
+    is_decision = "decide" in request.query_params
+    n = _requested_place(request, rows)
+    if n is None:
+        n = _next_place(rows, labels, person)
+    between = labels.agreement()
+    places = {case: place for place, case in enumerate(rows.id)}
+    data: dict[str, object] = {
+        "run": library.key(folder),
+        "n": n,
+        "by": person,
+        "deciding": is_decision,
+        "case": None,
+        "label": None,
+        "note": "",
+        "given": {},
+        "done": sum(person in labels.of_case(case) for case in rows.id),
+        "total": len(rows),
+        "disagreements": [
+            {"n": places[case], "id": case} for case in labels.disagreements() if case in places
+        ],
+        "people": labels.people(),
+        "alpha": between.alpha,
+        "pairs": [
+            {"a": a or "unnamed", "b": b or "unnamed", "n": count, "kappa": kappa}
+            for a, b, count, kappa in between.pairs
+        ],
+        "metrics": _metric_agreement(rows, labels.by_majority()),
+        "decision": DECISION,
+    }
+    if n is not None:
+        own = labels.of(rows.id[n], DECISION if is_decision else person)
+        data["case"] = describe_blind(read_outcome(folder, rows, n), LONGEST_TEXT)
+        data["label"] = own.label
+        data["note"] = own.note
+        if is_decision:
+            data["given"] = labels.of_case(rows.id[n])
+    return respond(request, "label.html", data)
+
+
+def _remember_name(request: Request, name: str) -> Response:
+    reply = RedirectResponse(request.url.path, 303)
+    value = quote(name.strip()[:LONGEST_NAME])
+    reply.set_cookie(NAME_COOKIE, value, httponly=True, samesite="strict")
+    return reply
+
+
+def _requested_place(request: Request, rows: Rows) -> int | None:
+    text = request.query_params.get("case")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) < len(rows)):
+        raise InputError(f"no case {text} here: the run has {len(rows)}")
+    return int(text)
+
+
+def _next_place(rows: Rows, labels: RunLabels, person: str) -> int | None:
+    """The next case that this person has not labelled.
+
+    Cases that somebody else labelled come within the same order, so that two people overlap early.
+    """
+    labelled = {case for case in rows.id if person in labels.by_case.get(case, {})}
+    values: dict[int, float] = {}
+    for n, case in enumerate(rows.id):
+        value = labels.of(case, person).label if case in labelled else None
+        if value is not None:
+            values[n] = value
+    order = label_order(rows.quality, rows.passed, values)
+    return next((n for n in order if rows.id[n] not in labelled), None)
+
+
+def _metric_agreement(rows: Rows, labels: Mapping[str, float]) -> list[dict[str, object]]:
+    """AUROC of each metric with the labels, highest first, once there are right and wrong ones."""
+    import numpy as np
+
+    agreements: list[tuple[float, str, int]] = []
+    for name, column in {"score": rows.score, **rows.metrics}.items():
+        pairs = [
+            (value, labels[case] >= 0.5)
+            for case, value in zip(rows.id, column, strict=True)
+            if case in labels and isinstance(value, int | float)
+        ]
+        right = sum(is_right for _, is_right in pairs)
+        if min(right, len(pairs) - right) >= _LEAST_PER_SIDE:
+            values, answers = zip(*pairs, strict=True)
+            area = auroc(np.array(values), np.array(answers)) or 0.0
+            agreements.append((area, name, len(pairs)))
+    agreements.sort(key=lambda each: -each[0])
+    return [{"metric": name, "auroc": area, "n": n} for area, name, n in agreements]
+
+
+def label_start(request: Request) -> Response:
+    """`answerkey view --label` opens the newest run."""
+    library: RunLibrary = request.app.state.library
+    folder = library.newest_run()
+    if folder is None:
+        raise InputError("no run to label here")
+    return RedirectResponse(f"/label/{quote(library.key(folder))}", 303)

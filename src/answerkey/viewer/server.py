@@ -1,0 +1,86 @@
+"""Runs the viewer on a socket of this machine until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from answerkey.errors import AnswerkeyError, SettingsError
+from answerkey.reports.rows import read_rows
+from answerkey.viewer.app import DAMAGE, make_app
+from answerkey.viewer.guard import Rules, is_loopback
+from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.render import page_template
+
+_PORT = 8765
+_ANY_ADDRESS = ("0.0.0.0", "::")
+
+
+def serve_viewer(
+    root: Path, rules: Rules, port: int | None, ready: Callable[[str], None], labeller: str = ""
+) -> None:
+    """Serve until Ctrl-C. `ready` is called with the address once the socket listens.
+
+    Without a port: 8765, otherwise any free one.
+    """
+    import uvicorn
+
+    app = make_app(root, rules, labeller)
+    listening = _listen(rules.host, port)
+    config = uvicorn.Config(
+        app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
+    )
+    # uvicorn logs an error for every page that is open when the server is stopped.
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: "graceful shutdown" not in record.getMessage()
+    )
+    threading.Thread(target=_warm_up, args=(app.state.library,), daemon=True).start()
+    ready(viewer_address(rules, listening.getsockname()[1]))
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listening.close()
+
+
+def _warm_up(library: RunLibrary) -> None:
+    """Read the newest run, which is opened next, while the browser starts."""
+    page_template("run.html")
+    with suppress(AnswerkeyError, *DAMAGE):
+        newest = library.newest_run()
+        if newest:
+            read_rows(newest)
+
+
+def viewer_address(rules: Rules, port: int) -> str:
+    """The address to open, with the token."""
+    name = "127.0.0.1" if rules.host in _ANY_ADDRESS else rules.host
+    if ":" in name:
+        name = f"[{name}]"
+    token = f"?token={quote(rules.token)}" if rules.token else ""
+    return f"http://{name}:{port}/{token}"
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem = ""
+    for candidate in [_PORT, 0] if port is None else [port]:
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, candidate))
+            listening.listen(128)
+            return listening
+        except OSError as error:
+            listening.close()
+            problem = error.strerror or str(error)
+    hint = "" if is_loopback(host) else " and --host must be an address of this machine"
+    raise SettingsError(
+        f"cannot listen on {host}, port {port}: {problem}; choose another --port{hint}"
+    )
