@@ -133,7 +133,7 @@ def search_words(text: str, language: str = "") -> list[str]:
 def question_words(text: str, language: str = "") -> list[str]:
     """The words to search for: those of the question without stop words, or all of them where it has no other. Pairs of
     hiragana, which are mostly grammar, count as stop words too."""
-    stop, stem = _stop_words(language), _stemmer(language)
+    stop, stem = stop_words(language), _stemmer(language)
     found = [word for word in words(text) if word not in stop and not _HIRAGANA.fullmatch(word)]
     return [form for word in found or words(text) for form in _forms(word, stem)]
 
@@ -153,7 +153,8 @@ def detect_language(texts: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=8)
-def _stop_words(language: str) -> frozenset[str]:
+def stop_words(language: str) -> frozenset[str]:
+    """Folded words of a language that carry no subject; for an unknown language the general ones."""
     lists = _stop_lists()
     code = next(
         (code for code, name in _STEMMERS.items() if name == language.lower()), language.lower()

@@ -1,0 +1,1 @@
+"""Variants of a question: the same question as people type or speak it, with the same expectation."""
