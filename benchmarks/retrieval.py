@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.config.tables import RetrievalTable
 from answerkey.embed import load_embedder
 from answerkey.experiments.choice import cross_validate_choice
@@ -58,7 +58,7 @@ def measured(folder: Path, model: str) -> bool:
         documents=folder / "corpus.jsonl", alphas=STANDARD_ALPHAS, ks=(K,), rrf=True
     )
     index = open_search_index(settings, load_embedder(model))
-    cases = list(load_cases([folder / "dev.jsonl"], folder))
+    cases = list(read_cases([folder / "dev.jsonl"], folder))
     check = check_labels(collect_labels(cases), index.pages)
     sweep = run_sweep(
         PreparedSweep(settings, cases, [index], check, [()] * len(cases)), timed=False

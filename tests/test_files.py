@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import StorageError
-from answerkey.files import json_line, read_json, replacing, write_file
+from answerkey.files import json_line, read_json, replace_file, write_file
 
 _TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates too
 _VALUES = st.recursive(
@@ -68,7 +68,7 @@ def test_a_file_is_replaced_whole_and_a_failure_leaves_the_old_one(tmp_path: Pat
     assert path.read_bytes() == rb"old \ud800"
     _fail_halfway(path)
     assert path.read_bytes() == rb"old \ud800"
-    with replacing(path) as file:
+    with replace_file(path) as file:
         file.write("new\n")
         assert path.read_bytes() == rb"old \ud800"
         assert [found.name for found in tmp_path.iterdir()] == ["report.txt"], (
@@ -93,6 +93,6 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 def _fail_halfway(path: Path) -> None:
-    with suppress(RuntimeError), replacing(path) as file:
+    with suppress(RuntimeError), replace_file(path) as file:
         file.write("half")
         raise RuntimeError

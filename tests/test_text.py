@@ -1,6 +1,6 @@
 import pytest
 
-from answerkey.text import numbers, printable, sentences, short_label, words
+from answerkey.text import numbers, printable, short_label, split_at_stops, words
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_numbers_are_read_as_people_write_them(text, decimal, values):
 
 
 def test_sentences_split_at_full_stops_and_marks():
-    assert sentences("One. Two!  Three? ...") == ["One", "Two", "Three"]
-    assert sentences("") == sentences(" .!? ") == []
+    assert split_at_stops("One. Two!  Three? ...") == ["One", "Two", "Three"]
+    assert split_at_stops("") == split_at_stops(" .!? ") == []
 
 
 def test_nothing_invisible_reaches_a_terminal():

@@ -52,10 +52,10 @@ def html_bars(shares: Mapping[str, int]) -> str:
 
 def html_text(value: object) -> str:
     """Text with markup and control characters made inert."""
-    return escape(printable(number_text(value)))
+    return escape(printable(format_cell(value)))
 
 
-def number_text(value: object) -> str:
+def format_cell(value: object) -> str:
     """A number with three digits after the point, nothing for None, anything else as it is."""
     if value is None:
         return ""

@@ -19,7 +19,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from answerkey.coerce.values import json_value, text_of
+from answerkey.coerce.values import fallback_text, json_value
 from answerkey.errors import StorageError
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Generator[IO[str]]:
+def replace_file(path: Path) -> Generator[IO[str]]:
     """A text file to write to; it takes the place of `path` when the block ends, and is dropped when it fails."""
     with _replacing(path) as raw:
         file = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="")
@@ -157,11 +157,15 @@ def _finite(written: str) -> float:
     return number
 
 
-_FAST = msgspec.json.Encoder(enc_hook=text_of)
-_SORTED = msgspec.json.Encoder(enc_hook=text_of, order="deterministic")
+_FAST = msgspec.json.Encoder(enc_hook=fallback_text)
+_SORTED = msgspec.json.Encoder(enc_hook=fallback_text, order="deterministic")
 _SLOW, _SLOW_SORTED = (
     json.JSONEncoder(
-        ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=text_of, sort_keys=sort
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=fallback_text,
+        sort_keys=sort,
     )
     for sort in (False, True)
 )

@@ -40,12 +40,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(
             f"{metafunc.definition.nodeid}: a test with @{MARK} takes the argument answerkey_case"
         )
-    from answerkey.cases import load_cases
+    from answerkey.cases import read_cases
     from answerkey.errors import AnswerkeyError
 
     try:
         suite = _suite_of(mark, metafunc.definition.path)
-        cases = list(load_cases(suite.cases, suite.folder))
+        cases = list(read_cases(suite.cases, suite.folder))
     except AnswerkeyError as error:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
     metafunc.parametrize("answerkey_case", cases, ids=[case.id for case in cases])

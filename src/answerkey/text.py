@@ -58,12 +58,12 @@ _SCALES = {
 _FORMULA_SIGNS = tuple("=+-@＝＋－＠")
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """`counted(1, "case")` is `1 case`, `counted(2, "case")` is `2 cases`; `plural` is for nouns that need more than an s."""
+def format_count(number: int, noun: str, plural: str = "") -> str:
+    """`1 case`, `2 cases`; `plural` is for nouns that need more than an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def plain(text: str) -> str:
+def unify_characters(text: str) -> str:
     """One spelling of the same characters (NFKC), with straight quotes and plain hyphens: `“ｎ° 5”` is `"n° 5"`."""
     if text.isascii():
         return text
@@ -72,8 +72,8 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def fold(text: str) -> str:
-    """The text as it is compared: `plain` and without case. `fold("Straße")` is `strasse`."""
-    return plain(text).casefold()
+    """The text as it is compared: `unify_characters` and without case. `fold("Straße")` is `strasse`."""
+    return unify_characters(text).casefold()
 
 
 def normalise(text: str) -> str:
@@ -82,7 +82,7 @@ def normalise(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def spaced(text: str) -> str:
+def space_words(text: str) -> str:
     """The folded text with a space between words also where the script has none, by pairs of characters."""
     folded = fold(text)
     if folded.isascii():
@@ -97,7 +97,7 @@ def words(text: str) -> tuple[str, ...]:
     >>> words("Rise of 5%: 東京都")
     ('rise', 'of', '5', '東京', '京都')
     """
-    return tuple(_WORD.findall(spaced(text)))
+    return tuple(_WORD.findall(space_words(text)))
 
 
 def bigrams(run: str) -> list[tuple[int, str]]:
@@ -105,7 +105,7 @@ def bigrams(run: str) -> list[tuple[int, str]]:
     return [(n, run[n : n + 2]) for n in range(max(1, len(run) - 1))]
 
 
-def sentences(text: str) -> list[str]:
+def split_at_stops(text: str) -> list[str]:
     """Split at `.`, `!` and `?`, the plain rule of `answer_hallucination`; parts without a word are dropped."""
     return [part.strip() for part in _SENTENCE_END.split(text) if _WORD.search(part)]
 
@@ -131,7 +131,7 @@ def citations(text: str) -> list[int]:
     return found
 
 
-def bracketed(text: str) -> str:
+def bracket_citations(text: str) -> str:
     """The text with `(1)` at the end of sentences written as `[1]`, where it has no other citation mark."""
     if "(" not in text or CITATION.search(text):
         return text
@@ -144,7 +144,7 @@ def has_any(text: str, needles: Iterable[str]) -> bool:
     return any(fold(needle) in folded for needle in needles)
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

@@ -232,7 +232,7 @@ Better = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
+class ProfileLine:
     """One line of a profile: a metric, its weight, and the floor below which its reading is shown.
 
     For a metric where lower is better the floor is a ceiling. Below the floor of a `required` criterion the case fails,
@@ -262,7 +262,7 @@ class Band:
 class ScoringRules:
     """The criteria, the pass mark and the bands (highest first) that count on one group of routes."""
 
-    criteria: tuple[Criterion, ...]
+    lines: tuple[ProfileLine, ...]
     pass_mark: float
     bands: tuple[Band, ...]
 
@@ -297,17 +297,15 @@ class Profile:
         return (self.rules, *self.group_rules.values())
 
     @property
-    def criteria(self) -> list[Criterion]:
+    def lines(self) -> list[ProfileLine]:
         """Those of all routes."""
-        return [criterion for rules in self.all_rules for criterion in rules.criteria]
+        return [criterion for rules in self.all_rules for criterion in rules.lines]
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric the profile needs, on any route, with the informational ones."""
         route = ["route_score"] if self.route_weight else []
-        return tuple(
-            dict.fromkeys([*(c.metric for c in self.criteria), *route, *self.informational])
-        )
+        return tuple(dict.fromkeys([*(c.metric for c in self.lines), *route, *self.informational]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.types import Case
 
 RAGAS: dict[str, Any] = {
@@ -25,7 +25,7 @@ DEEPEVAL: dict[str, Any] = {
 
 
 def one(path: Path) -> Case:
-    (case,) = load_cases([path])
+    (case,) = read_cases([path])
     return case
 
 

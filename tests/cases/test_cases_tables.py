@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from answerkey.cases import load_cases, read_responses
+from answerkey.cases import read_cases, read_responses
 from answerkey.cli.catalogue import cases_command as command
 from answerkey.errors import InputError
 
@@ -72,7 +72,7 @@ def test_one_row_in_every_format_is_the_same_case(name, write, tmp_path):
         pq.write_table(pa.Table.from_pylist([plain]), path)
     else:
         path = write(name, [ROW])
-    (case,) = load_cases([path])
+    (case,) = read_cases([path])
     check_row(case)
 
 
@@ -86,7 +86,7 @@ def test_one_row_in_every_format_is_the_same_case(name, write, tmp_path):
     ],
 )
 def test_marks_line_ends_and_encodings(raw, write):
-    (case,) = load_cases([write("a.csv", raw)])
+    (case,) = read_cases([write("a.csv", raw)])
     assert (case.question, case.expected) == ("What’s é?", ("é",))
 
 
@@ -94,13 +94,13 @@ def test_marks_line_ends_and_encodings(raw, write):
                                  b"question,expected\nx,x\nCaf\xe9?,x\n" + "ü,x\n".encode(), b"question,expected\nx,x\nCaf\x81?,x\n"])  # fmt: skip
 def test_a_bad_byte_in_a_utf8_file_names_its_line(raw, write):
     with pytest.raises(InputError, match=r"a.csv, line 3: a byte is not valid UTF-8"):
-        list(load_cases([write("a.csv", raw)]))
+        list(read_cases([write("a.csv", raw)]))
 
 
 def test_cp1252_is_announced(write, caplog):
     path = write("western.csv", "question,expected\nWhat’s é?,é\n".encode("cp1252"))
     for _ in range(2):
-        list(load_cases([path]))
+        list(read_cases([path]))
     assert [record.getMessage() for record in caplog.records] == [
         "western.csv is not UTF-8; it is read as cp1252 (Western European)"
     ]
@@ -110,7 +110,7 @@ def test_cp1252_is_announced(write, caplog):
     "text", ["[1] See page 3.", "[Figure 3: the valve", "[sic]", "[0, 1)", "[", "[a](b)"]
 )
 def test_a_text_may_begin_with_a_bracket(text, write):
-    (case,) = load_cases([write("a.csv", f'question,expected,contexts\na,"{text}","{text}"\n')])
+    (case,) = read_cases([write("a.csv", f'question,expected,contexts\na,"{text}","{text}"\n')])
     assert case.expected == (text,)
     assert case.recorded.contexts == (text,)
 
@@ -227,13 +227,13 @@ def test_beir_folder_and_trec_qrels(write, caplog):
     ).parent
     write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
     for _ in range(2):
-        (case,) = load_cases([folder])
+        (case,) = read_cases([folder])
     assert (case.id, case.question, case.relevant) == ("q1", "What?", {"d1": 2.0, "d2": 0.0})
     told = "beir/queries.jsonl: 1 of 2 queries have no label in qrels and are left out"
     assert [record.getMessage() for record in caplog.records] == [
         told
     ]  # once, however often they are read
-    (case,) = load_cases([write("my.qrels", "q1 0 d7 1\n")])
+    (case,) = read_cases([write("my.qrels", "q1 0 d7 1\n")])
     assert (case.id, case.relevant) == ("q1", {"d7": 1.0})
 
 
@@ -248,7 +248,7 @@ def test_each_turn_of_a_conversation_is_a_case_with_its_history(name, write):
             "expected_topics": ["june", "sales"],
         },
     ]
-    first, second = load_cases(
+    first, second = read_cases(
         [write(name, {"conversation": turns, "success_criteria": {"all": True}})]
     )
     assert (first.id, second.id) == ("talk#T1", "talk#T2")
@@ -287,7 +287,7 @@ def test_text_that_only_starts_as_utf_16_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cases.csv"
     path.write_bytes("question,expected\nQ,A\n".encode("utf-16") + b"\n")
     with pytest.raises(InputError, match="not valid UTF-16; save it as UTF-8"):
-        list(load_cases([path]))
+        list(read_cases([path]))
 
 
 def test_bytes_in_a_parquet_file_that_are_no_text_are_refused(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_bytes_in_a_parquet_file_that_are_no_text_are_refused(tmp_path: Path) ->
     )
     pq.write_table(pa.table({"question": texts}), tmp_path / "cases.parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):
-        list(load_cases([tmp_path / "cases.parquet"]))
+        list(read_cases([tmp_path / "cases.parquet"]))
 
 
 def test_infinite_numbers_nan_dates_and_bytes_of_carried_parquet_columns_are_plain_json(
@@ -355,7 +355,7 @@ def test_files_as_spreadsheets_and_programs_export_them(name: str, tmp_path: Pat
             case.relevant,
             case.recorded.seconds if case.recorded else None,
         )
-        for case in load_cases([tmp_path / name])
+        for case in read_cases([tmp_path / name])
     ]
     assert found == expected
 
@@ -363,11 +363,11 @@ def test_files_as_spreadsheets_and_programs_export_them(name: str, tmp_path: Pat
 def test_one_list_beside_other_values_is_no_category(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"model": "x", "outputs": [{"query": "q?"}]}')
     (tmp_path / "b.json").write_text('{"sales": [{"query": "q?"}], "hr": [{"query": "r?"}]}')
-    assert [case.type for case in load_cases([tmp_path / "a.json"])] == [None]
-    assert [case.type for case in load_cases([tmp_path / "b.json"])] == ["sales", "hr"]
+    assert [case.type for case in read_cases([tmp_path / "a.json"])] == [None]
+    assert [case.type for case in read_cases([tmp_path / "b.json"])] == ["sales", "hr"]
     (tmp_path / "c.json").write_text('{"sales": [{"query": "q?"}], "hr": [{"query": "r?"}, "s?"]}')
     with pytest.raises(InputError, match="item 3: found str"):
-        list(load_cases([tmp_path / "c.json"]))
+        list(read_cases([tmp_path / "c.json"]))
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_what_is_refused_names_place_and_fix(
 ) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError) as raised:
-        list(load_cases([tmp_path / name]))
+        list(read_cases([tmp_path / name]))
     assert message in str(raised.value)
 
 
@@ -401,4 +401,4 @@ def test_a_small_parquet_file_that_claims_gigabytes_is_refused(
     with pytest.raises(
         InputError, match=r"bomb\.parquet: a file of [\d,]+ bytes that claims 0\.0 GB is not read"
     ):
-        list(load_cases([path]))
+        list(read_cases([path]))

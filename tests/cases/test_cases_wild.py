@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 
 Cli = Callable[..., Any]
 # The name of a file to the number of its cases.
@@ -32,7 +32,7 @@ def wild(shared_data: Path) -> Path:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_file_loads(name: str, wild: Path) -> None:
-    assert sum(1 for _ in load_cases([wild / name])) == CASES[name]
+    assert sum(1 for _ in read_cases([wild / name])) == CASES[name]
 
 
 def test_every_recorded_ranking_metric_is_equal(cli: Cli, wild: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.errors import InputError
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.model_judge import ModelJudge
@@ -113,7 +113,7 @@ def test_a_schema_a_transform_and_a_javascript_pattern_are_not_guessed(
     ]
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"tests": [{"vars": {"question": "q"}, "assert": asserts}]}))
-    (case,) = load_cases([path])
+    (case,) = read_cases([path])
     assert case.requirements == ()
     assert len(caplog.records) == 1
 
@@ -144,4 +144,4 @@ def test_a_reference_that_cannot_be_read_is_an_error(reference: str, tmp_path: P
     path = tmp_path / "promptfooconfig.yaml"
     path.write_text(f"prompts: [x]\ntests: {reference}\n")
     with pytest.raises(InputError, match="tests"):
-        list(load_cases([path]))
+        list(read_cases([path]))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.errors import InputError
 
 ANSWER_1 = "Yes.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n#### A section inside\n\nIts last line."
@@ -21,7 +21,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_each_layout_is_read_whole(layout, ends, write):
     path = write(f"{layout}.md", LAYOUTS[layout].replace("\n", ends).encode())
-    first, second = load_cases([path])
+    first, second = read_cases([path])
     assert (first.id, first.question, first.question_num) == (f"{layout}#Q1", "Is it?", 1)
     assert first.expected == (ANSWER_1,)
     assert (second.id, second.question) == (f"{layout}#Q2", "Was it?")
@@ -60,7 +60,7 @@ def test_each_layout_is_read_whole(layout, ends, write):
 def test_what_does_not_fit_names_file_and_line(text, line, told, write):
     path = write("faq.md", text)
     with pytest.raises(InputError, match=rf"faq\.md, line {line}: .*{told}"):
-        list(load_cases([path]))
+        list(read_cases([path]))
 
 
 def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
@@ -68,7 +68,7 @@ def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
         "faq.md",
         "Q1: How?\nA1: Like this:\n```\nQ2: not a question\nA2: no\n# no heading\n```\n\nQ2: Why?\nA2: So.\n",
     )
-    cases = list(load_cases([path]))
+    cases = list(read_cases([path]))
     assert [case.question for case in cases] == ["How?", "Why?"]
     assert "# no heading" in cases[0].expected[0]
 
@@ -78,7 +78,7 @@ def test_numbers_may_have_a_letter_or_a_part(write):
         f"### Q{n}: Why {n}?\n**A{n}:** Because {n}.\n\n"
         for n in ("5", "6a", "6b", "7.1", "7.2", "10")
     )
-    cases = list(load_cases([write("faq.md", text.replace("**A5:**", "**A05:**"))]))
+    cases = list(read_cases([write("faq.md", text.replace("**A5:**", "**A05:**"))]))
     assert [case.id for case in cases] == [
         f"faq#Q{n}" for n in ("5", "6a", "6b", "7.1", "7.2", "10")
     ]
@@ -88,18 +88,18 @@ def test_numbers_may_have_a_letter_or_a_part(write):
 
 def test_a_code_block_in_one_line_ends_there(write):
     cases = list(
-        load_cases([write("faq.md", "Q1: How?\nA1: So:\n```x = 1```\nQ2: Why?\nA2: So.\n")])
+        read_cases([write("faq.md", "Q1: How?\nA1: So:\n```x = 1```\nQ2: Why?\nA2: So.\n")])
     )
     assert [case.question for case in cases] == ["How?", "Why?"]
 
 
 def test_a_question_may_run_over_lines(write):
-    (case,) = load_cases([write("faq.md", "Q1: How long\nmay a question be?\nA1: Any.\n")])
+    (case,) = read_cases([write("faq.md", "Q1: How long\nmay a question be?\nA1: Any.\n")])
     assert case.question == "How long may a question be?"
 
 
 @pytest.mark.parametrize("layout", ["**Q{n}: Why?**\n\nA{n}: So.\n", "Q{n}: Why?\nA{n}: So.\n"])
 def test_a_section_between_questions_that_are_no_headings_is_no_answer(write, layout):
     section = "\n## Part two\n\nWhat this part is about.\n\n"
-    cases = load_cases([write("faq.md", layout.format(n=1) + section + layout.format(n=2))])
+    cases = read_cases([write("faq.md", layout.format(n=1) + section + layout.format(n=2))])
     assert [case.expected for case in cases] == [("So.",), ("So.",)]

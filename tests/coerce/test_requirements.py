@@ -8,7 +8,7 @@ import pytest
 
 from answerkey.coerce.requirements import as_requirements
 from answerkey.coerce.rows import case_of_row
-from answerkey.coerce.tables import renamed
+from answerkey.coerce.tables import rename_columns
 from answerkey.coerce.values import Place
 from answerkey.errors import InputError
 from answerkey.types import Requirement, Response
@@ -22,7 +22,7 @@ def read(value: Any) -> tuple[Requirement, ...]:
 
 @pytest.mark.parametrize("column", ["criteria", "assert", "checks", "rubric", "Criteria"])
 def test_the_column_has_aliases(column: str) -> None:
-    row, place = next(iter(renamed([({"question": "q", column: ["It is polite."]}, PLACE)])))
+    row, place = next(iter(rename_columns([({"question": "q", column: ["It is polite."]}, PLACE)])))
     assert [each.ask for each in case_of_row(row, place, "1").requirements] == ["It is polite."]
 
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answerkey.api.adapters import cases_of
-from answerkey.cases import load_cases, read_responses
+from answerkey.cases import read_cases, read_responses
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS
 from answerkey.coerce.passages import as_labels, as_passages, as_sources
 from answerkey.coerce.values import LIVE, Place
@@ -158,7 +158,7 @@ def test_every_name_and_shape_in_every_format(
     assert without_place(cases_of([named])[0]) == expected
     for name in ("a.json", "a.jsonl", "a.csv", "a.parquet"):
         path = write(tmp_path, name, named)
-        (case,) = load_cases([path])
+        (case,) = read_cases([path])
         assert without_place(case) == expected, name
         if "id" in plain:
             ((key, response),) = read_responses(path)
@@ -168,7 +168,7 @@ def test_every_name_and_shape_in_every_format(
     except (pa.ArrowException, NotImplementedError):
         nested = None
     if nested is not None:
-        assert without_place(next(iter(load_cases([nested])))) == expected
+        assert without_place(next(iter(read_cases([nested])))) == expected
     of_response = {alias for column in RESPONSE_COLUMNS for alias in COLUMNS[column]}
     live = as_response({key: value for key, value in named.items() if key in of_response})
     assert replace(live, extra={}) == expected.recorded
@@ -188,7 +188,7 @@ def test_every_alias_alone(column: str, tmp_path: Path) -> None:
         row = {"question": "What?", alias: value} if column != "question" else {alias: value}
         cases += [without_place(case) for case in cases_of([row])]
         for name in ("a.json", "a.csv", "a.parquet"):
-            cases += [without_place(case) for case in load_cases([write(tmp_path, name, row)])]
+            cases += [without_place(case) for case in read_cases([write(tmp_path, name, row)])]
     assert all(case == cases[0] for case in cases)
     assert cases[0] != Case("", "What?") or column == "question"
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.demo import FOLDER
 from answerkey.types import Case
 
 ROOT = Path(__file__).resolve().parents[2]
-ROUTED = {case.id: case for case in load_cases(["cases/route_aware.json"], FOLDER)}
+ROUTED = {case.id: case for case in read_cases(["cases/route_aware.json"], FOLDER)}
 
 
 def rows(table: str) -> list[dict[str, str]]:
@@ -116,7 +116,7 @@ def test_labels_name_pages_that_hold_the_answer() -> None:
         str(n): page.extract_text()
         for n, page in enumerate(PdfReader(FOLDER / "handbook" / "handbook.pdf").pages, 1)
     }
-    for case in load_cases(["cases/handbook.csv"], FOLDER):
+    for case in read_cases(["cases/handbook.csv"], FOLDER):
         assert case.relevant
         assert set(case.relevant) <= set(pages), case.id
         numbers = [word for word in case.expected[0].split() if word.isdigit()]

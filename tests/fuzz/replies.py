@@ -50,7 +50,7 @@ def _target(table: Mapping[str, Any]) -> Callable[[str], Any]:
     """An HTTP target of these settings, asked once; its response must be storable."""
 
     def ask(body: str) -> Any:
-        target = http.make(table, Path(), 5.0)
+        target = http.make_http_target(table, Path(), 5.0)
         target._wire._client._pool = _Pool(body.encode("utf-8", "replace"))
         try:
             return _stored(target.ask(QUESTION))

@@ -108,7 +108,7 @@ def test_a_criterion_that_is_not_there_cannot_be_left_out(name, told):
 
 def test_a_criterion_of_one_group_of_routes_can_be_left_out():
     profile = load_profile({"base": "route-aware", "without": ["executive_format"]})
-    assert "executive_format" not in {c.metric for c in profile.rules_for("sales_kpi").criteria}
+    assert "executive_format" not in {c.metric for c in profile.rules_for("sales_kpi").lines}
 
 
 @pytest.mark.parametrize(("relevant", "ranking", "passed"), [("a", "xxa", True), ("a", "xxxa", False), ("ab", "axxxx", True), ("ab", "xaxxx", False), ("a", "x", False)])  # fmt: skip
@@ -173,7 +173,7 @@ def test_an_overlay_of_one_key_in_a_route_group_changes_that_key_and_nothing_els
     assert own.rules == base.rules
     assert own.routes == base.routes
     kpi, plain = own.rules_for("sales_kpi"), base.rules_for("sales_kpi")
-    assert (kpi.criteria, kpi.pass_mark) == (plain.criteria, 0.60)
+    assert (kpi.criteria, kpi.pass_mark) == (plain.lines, 0.60)
     assert [(band.name, band.at) for band in kpi.bands] == [
         ("excellent", 0.75),
         ("acceptable", 0.60),
@@ -188,7 +188,7 @@ def test_an_overlay_of_one_weight_keeps_the_other_criteria():
             "on": {"kpi": {"criteria": [{"metric": "factual_accuracy", "weight": 0.9}]}},
         }
     )
-    weights = {c.metric: c.weight for c in own.rules_for("hr_kpi").criteria}
+    weights = {c.metric: c.weight for c in own.rules_for("hr_kpi").lines}
     assert weights == dict(zip(DIMENSIONS, (0.25, 0.30, 0.9, 0.15), strict=False))
     assert own.rules == load_profile("uniform").rules
 
@@ -214,7 +214,7 @@ def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
     profile = load_profile(overlay)
     for route in ("sales_kpi", "docs"):
         rules = profile.rules_for(route)
-        scores = {c.metric: Score(value * c.maximum) for c in rules.criteria} | {
+        scores = {c.metric: Score(value * c.maximum) for c in rules.lines} | {
             "route_score": Score(route_score)
         }
         case = Case("c", "?", min_score=mark and mark * profile.scale)

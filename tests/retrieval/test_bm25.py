@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.rank import score_rankings
@@ -30,7 +30,7 @@ def test_bm25_reaches_its_known_figure_by_default(
 ) -> None:
     index = open_search_index(RetrievalTable(documents=shared_data / name / "corpus.jsonl"), None)
     assert (len(index.chunks), index.language) == (documents, "en")
-    cases = list(load_cases([shared_data / name / "dev.jsonl"]))
+    cases = list(read_cases([shared_data / name / "dev.jsonl"]))
     found = index.sparse([case.question for case in cases], 100)
     rows: list[list[int]] = found.chunk.tolist()
     run = {

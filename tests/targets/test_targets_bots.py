@@ -15,7 +15,7 @@ from answerkey.llm.scripted import ScriptedChat
 from answerkey.quality.assess import assess_answer
 from answerkey.retrieval.retriever import open_retriever
 from answerkey.targets import bots
-from answerkey.targets.bots import OUT_OF_SCOPE, prompt, split
+from answerkey.targets.bots import OUT_OF_SCOPE, build_prompt, split_sentences
 from answerkey.types import Passage, Question, Turn
 
 
@@ -69,17 +69,17 @@ def test_a_model_gets_numbered_passages_and_its_tokens_are_kept() -> None:
 
 def test_the_prompt_holds_the_history_in_order() -> None:
     question = Question("q", "And after?", (Turn("First?", "One."), Turn("Second?")))
-    roles = [message["role"] for message in prompt(question, [Passage(text="text")])]
+    roles = [message["role"] for message in build_prompt(question, [Passage(text="text")])]
     assert roles == ["system", "user", "assistant", "user", "user"]
 
 
 def test_sentences_keep_their_numbers_and_lose_the_headings() -> None:
-    assert split("# Title\n\nA car is paid RM 0.85 a kilometre. Tolls are added.") == [
+    assert split_sentences("# Title\n\nA car is paid RM 0.85 a kilometre. Tolls are added.") == [
         "A car is paid RM 0.85 a kilometre.",
         "Tolls are added.",
     ]
-    assert split("3. At the till\nGreet the customer.") == ["Greet the customer."]
-    assert split("") == []
+    assert split_sentences("3. At the till\nGreet the customer.") == ["Greet the customer."]
+    assert split_sentences("") == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from answerkey.targets.fields import parse
+from answerkey.targets.fields import parse_reply_json
 from answerkey.targets.respond import FailedExchange, as_response
 from answerkey.types import Passage, Response
 
@@ -65,7 +65,7 @@ def test_a_response_of_the_bots_own(
 @given(st.text(max_size=50) | replies.map(lambda reply: json.dumps(reply, default=str)))
 def test_whatever_a_server_sends(text: str) -> None:
     try:
-        check(as_response(parse(text)))
+        check(as_response(parse_reply_json(text)))
     except FailedExchange as failed:
         check(failed.response)
 

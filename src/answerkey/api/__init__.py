@@ -18,9 +18,9 @@ from typing import Any, cast, overload
 from answerkey.api.adapters import NAME, cases_of, judge_of, metrics_of, name_of, target_of
 from answerkey.api.run import Run, open_run
 from answerkey.background import on_loop
-from answerkey.cases import load_cases as stream_cases
+from answerkey.cases import read_cases as stream_cases
 from answerkey.coerce.rows import case_of_row, response_of_row
-from answerkey.coerce.tables import renamed
+from answerkey.coerce.tables import rename_columns
 from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.comparison.comparison import Comparison, Side, compare_sides, load_side, side_of
 from answerkey.comparison.prefer import Preference, prefer_outcomes, remember_flips
@@ -244,7 +244,7 @@ def score(metric: object, **row: object) -> Score | dict[str, Score]:
     options = _tables(judge=judge, embedding=row.pop("embedding", None))
     names, functions = metrics_of(metric if is_list(metric) else [metric])
     place = Place("score")
-    renamed_row, _ = next(iter(renamed([({"question": "-", **row}, place)])))
+    renamed_row, _ = next(iter(rename_columns([({"question": "-", **row}, place)])))
     case = case_of_row(renamed_row, place, "1")
     suite = suite_of({"cases": [NAME], "metrics": names, **options}, Path())
     with additional_metrics(functions):

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from answerkey.background import call_on, event_loop, has_caller_loop
-from answerkey.cases import load_cases
-from answerkey.cases.loader import checked
+from answerkey.cases import read_cases
+from answerkey.cases.loader import check_cases
 from answerkey.cases.shapes import cases_of_rows
-from answerkey.coerce.tables import renamed
+from answerkey.coerce.tables import rename_columns
 from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable
@@ -126,7 +126,7 @@ def cases_of(data: object, limit: int | None = None) -> list[Case]:
     'data#1'
     """
     if isinstance(data, (str, Path)):
-        return list(islice(load_cases([data]), limit))
+        return list(islice(read_cases([data]), limit))
 
     def cases() -> Iterator[Case]:
         for number, row in enumerate(islice(_rows(data), limit), start=1):
@@ -135,10 +135,10 @@ def cases_of(data: object, limit: int | None = None) -> list[Case]:
             else:
                 place = Place(NAME, number, "row")
                 yield from cases_of_rows(
-                    renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1
+                    rename_columns([(_plain_row(row, place), place)]), Path(NAME), number - 1
                 )
 
-    return list(checked(cases(), NAME))
+    return list(check_cases(cases(), NAME))
 
 
 def _plain_row(row: object, place: Place) -> dict[str, object]:

@@ -26,7 +26,7 @@ from answerkey.runs.store import (
     sealed,
 )
 from answerkey.runs.summary import RunInfo, Summary, summarise
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Json, Outcome, Profile, Status
 
 if TYPE_CHECKING:
@@ -188,9 +188,11 @@ class Run:
         if self.profile is not None:
             rate = rate_text(figures.pass_rate, figures.pass_rate_ci95)
             passed = f", {figures.totals.passed} passed, {rate}"
-        errors = f", {counted(figures.totals.errors, 'error')}" if figures.totals.errors else ""
+        errors = (
+            f", {format_count(figures.totals.errors, 'error')}" if figures.totals.errors else ""
+        )
         partial = f"; incomplete: {self.partial}" if self.partial else ""
-        return f"Run {self.name}: {counted(len(self), 'case')}{passed}{errors}{partial}"
+        return f"Run {self.name}: {format_count(len(self), 'case')}{passed}{errors}{partial}"
 
     def _repr_html_(self) -> str:
         """The pass rate with its interval, the metrics, and the worst cases."""

@@ -13,9 +13,9 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
-from answerkey.cases.loader import checked, load_cases
+from answerkey.cases.loader import check_cases, read_cases
 from answerkey.coerce.rows import case_of_row
-from answerkey.coerce.tables import ROW_READERS, Row, read_rows
+from answerkey.coerce.tables import ROW_READERS, Row, read_table_rows
 from answerkey.errors import InputError, StorageError, did_you_mean
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
@@ -210,7 +210,7 @@ def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
     cases = [outcome.case for outcome in read_outcomes(run)]
     found = {case.id: label for case in cases if (label := column_label(case)) is not None}
     found |= read_run_labels(run).by_majority()
-    for row, place in read_rows(file, file.name) if file else ():
+    for row, place in read_table_rows(file, file.name) if file else ():
         if "id" not in row or "label" not in row:
             raise InputError(
                 f"{place}: expected the columns id and label, found {', '.join(map(str, row))}"
@@ -274,9 +274,9 @@ _Given = tuple[Pair, Any, dict[str, float]]
 def _file_rows(path: Path, label: str) -> Iterator[_Given]:
     reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
     for case in (
-        checked(_tolerant(reader(path, path.name), path), path.name)
+        check_cases(_tolerant(reader(path, path.name), path), path.name)
         if reader
-        else load_cases([path])
+        else read_cases([path])
     ):
         if case.recorded is None:
             raise InputError(

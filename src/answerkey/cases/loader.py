@@ -12,7 +12,7 @@ from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
 from answerkey.coerce.decode import parse_json, read_lines, read_yaml, warn_once
 from answerkey.coerce.rows import case_of_row, response_of_row
-from answerkey.coerce.tables import ROW_READERS, Row, read_json, read_rows
+from answerkey.coerce.tables import ROW_READERS, Row, read_json_file, read_table_rows
 from answerkey.coerce.values import as_text, table_of
 from answerkey.errors import InputError, did_you_mean
 from answerkey.retrieval.rankings import read_figures, read_qrels, read_trec_run
@@ -24,15 +24,15 @@ PlaceOf = Callable[[str | None, int], str]  # where the nth case of a file stand
 DOCUMENT_ENDINGS = (".txt", ".pdf", ".rst", ".html")
 
 
-def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
+def read_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
     """The cases of files, folders and globs, in order, checked as they stream: ids are unique, none is missing.
 
-    >>> [case.id for case in load_cases(["qa.md"])]  # doctest: +SKIP
+    >>> [case.id for case in read_cases(["qa.md"])]  # doctest: +SKIP
     ['qa#Q1', 'qa#Q2']
     """
     base = folder or Path()
     files = case_files(patterns, base)
-    named = {shown_name(path, base): path for path in files}
+    named = {relative_name(path, base): path for path in files}
     where = " ".join(str(pattern) for pattern in patterns)
     truth = {
         name for name, path in named.items() if len(files) > 1 and _has_no_questions(path, name)
@@ -42,7 +42,7 @@ def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> It
     )
     if truth and len(truth) < len(named):
         cases = _joined(cases, {name: named[name] for name in sorted(truth)})
-    return checked(cases, where, lambda name, number: _place(named, name, number))
+    return check_cases(cases, where, lambda name, number: _place(named, name, number))
 
 
 def _has_no_questions(path: Path, name: str) -> bool:
@@ -95,7 +95,7 @@ def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
         for query, ranking in read_trec_run(path).items():
             yield query, Response(retrieved=tuple(ranking))
         return
-    for row, place in read_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
+    for row, place in read_table_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
         key = str(row.get("id") or "").strip()
         if not key:
             raise place.error(
@@ -149,7 +149,7 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
     if ending in {".qrels", ".trec"} or (ending in {".txt", ".tsv"} and "qrels" in path.name):
         return read_trec_cases(path, name)
     if ending == ".json":
-        return cases_of_value(read_json(path, name), path, name)
+        return cases_of_value(read_json_file(path, name), path, name)
     if ending in {".yaml", ".yml"}:
         return cases_of_value(read_yaml(path), path, name)
     if ending == ".csv" and (figures := read_figures(path, most=20)):
@@ -174,14 +174,14 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
     )
 
 
-def shown_name(path: Path, base: Path) -> str:
+def relative_name(path: Path, base: Path) -> str:
     try:
         return str(path.relative_to(base))
     except ValueError:
         return str(path)
 
 
-def checked(
+def check_cases(
     cases: Iterable[Case], where: str, place_of: PlaceOf = "{}, case {}".format
 ) -> Iterator[Case]:
     """The same cases; a second use of an id stops with its place."""

@@ -10,7 +10,7 @@ from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expecte
 from answerkey.coerce import values
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
-from answerkey.coerce.tables import Row, rows_of_value, unwrapped
+from answerkey.coerce.tables import Row, rows_of_value, unwrap_rows
 from answerkey.coerce.values import (
     Place,
     as_list,
@@ -39,7 +39,7 @@ def cases_of_value(data: object, path: Path, name: str) -> Iterator[Case]:
         data = promptfoo_rows(data, name, path.parent)
     if is_mapping(data) and "conversation" in data:
         data = [data]
-    return cases_of_rows(rows_of_value(_without_categories(unwrapped(data)), name), path)
+    return cases_of_rows(rows_of_value(_without_categories(unwrap_rows(data)), name), path)
 
 
 def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[Case]:
@@ -49,7 +49,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
         default_id = f"{path.stem}#{number}"
         for key in CONVERSATIONS:
             if key in row:
-                row[key] = values.unpacked(row[key], key, place)
+                row[key] = values.unpack_list(row[key], key, place)
         if (
             "messages" in row and {"question", "answer"} <= row.keys()
         ):  # a sample of Inspect, beside its transcript

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.cli.output import done, json_option, print_json, show
 from answerkey.metrics.registry import Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Case, Response
 
 
@@ -29,14 +29,14 @@ def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
       answerkey cases questions.csv --json
     """
     if as_json:
-        print_json([_case_json(case) for case in load_cases(paths, Path())])
+        print_json([_case_json(case) for case in read_cases(paths, Path())])
         return
     count = 0
-    for case in load_cases(paths, Path()):
+    for case in read_cases(paths, Path()):
         count += 1
         question = " ".join(case.question.split())
         show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
-    done(counted(count, "valid case"))
+    done(format_count(count, "valid case"))
 
 
 _PLAIN = (

@@ -19,7 +19,7 @@ from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
 from answerkey.runs.tally import OutcomeTally
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Outcome
 
 COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
@@ -94,7 +94,7 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
             )
         print_result(rows, "\n".join(align_columns(table)), as_json)
         raise click.exceptions.Exit(
-            end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}"))
+            end(end_of_reading(partial, f"{format_count(len(groups), 'group')} by {by}"))
         )
     path = run / "summary.json"
     if not path.is_file():

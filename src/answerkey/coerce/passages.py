@@ -54,7 +54,7 @@ def as_passages(
     """
     if value is None or value == "":
         return ()
-    value = values.unpacked(value, column, place)
+    value = values.unpack_list(value, column, place)
     listed = is_list(value) and not _is_scored(value)
     if (
         not listed
@@ -174,7 +174,7 @@ def clean_id(value: object) -> str:
         raise ValueError(
             f"expected an id, got {'a set' if isinstance(value, set) else repr(value)[:60]}"
         )
-    return values.number_text(value)
+    return values.number_to_text(value)
 
 
 def place_id(document: str | None, page: str | None) -> str:
@@ -185,7 +185,7 @@ def place_id(document: str | None, page: str | None) -> str:
 def as_ids(value: object, column: str, place: Place) -> tuple[str, ...]:
     """Ids of pages or documents, best first; one without a value (`N/A`) keeps its rank as ""."""
     if isinstance(value, str) and value.strip().startswith("{"):
-        value = values.literal(value, column, place)
+        value = values.parse_literal(value, column, place)
     if values.is_set(value):
         raise place.error(column, value, "a list, best first", "a set has no order")
     return tuple(
@@ -196,7 +196,7 @@ def as_ids(value: object, column: str, place: Place) -> tuple[str, ...]:
 def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     """The grade of each relevant id: from a list (each 1), `{id: grade}`, `{"doc", "pages"}`, or a list of these."""
     if isinstance(value, str) and value.strip().startswith("{"):
-        value = values.literal(value, column, place)
+        value = values.parse_literal(value, column, place)
     grades: dict[str, float] = {}
     if (
         is_mapping(value)
@@ -282,7 +282,7 @@ def _source(item: object, column: str, place: Place) -> str:
     )
 
 
-def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[str, float]:
+def align_labels(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[str, float]:
     """The labels under the names that the ranking uses: `manual.pdf:34` and `manual#34` mean `manual.pdf#34`. A bare
     page means that page of the one document there is; with several documents it names none of their pages."""
     known = isinstance(retrieved, dict)

@@ -19,7 +19,7 @@ from answerkey.coerce.values import (
     is_list,
     is_mapping,
     is_number,
-    unpacked,
+    unpack_list,
 )
 from answerkey.errors import did_you_mean
 from answerkey.types import Requirement
@@ -116,7 +116,7 @@ def as_requirements(value: object, column: str, place: Place) -> tuple[Requireme
     >>> [each.ask for each in as_requirements("- It is polite.\\n- It names a price.", "criteria", Place("x"))]
     ['It is polite.', 'It names a price.']
     """
-    value = unpacked(value, column, place)
+    value = unpack_list(value, column, place)
     if is_number(value) or isinstance(value, bool) or value in (None, ""):
         return ()
     if isinstance(value, str):
@@ -189,7 +189,7 @@ def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ..
         and not value.strip().startswith("[")
     ):
         value = [part.strip() for part in value.split(",") if part.strip()]
-    value = unpacked(value, column, place)
+    value = unpack_list(value, column, place)
     items: list[object] = list(value) if is_list(value) else [value]
     texts = tuple(as_text(item, column, place) for item in items)
     if not texts or not all(texts):

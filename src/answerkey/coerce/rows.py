@@ -11,7 +11,15 @@ from answerkey.coerce import values
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
 from answerkey.coerce.requirements import as_requirements, pattern_problem
-from answerkey.coerce.values import LIVE, Place, is_list, is_mapping, literal, table_of, valid_text
+from answerkey.coerce.values import (
+    LIVE,
+    Place,
+    is_list,
+    is_mapping,
+    parse_literal,
+    table_of,
+    valid_text,
+)
 from answerkey.errors import InputError, did_you_mean
 from answerkey.types import AnswerCriteria, Case, Response
 
@@ -28,7 +36,7 @@ _TOKENS = {
 
 def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
-    row = spread(row, place)
+    row = spread_cells(row, place)
     if "question" not in row:
         near, names = (
             did_you_mean("question", [name for name in row if name not in COLUMNS]),
@@ -62,7 +70,7 @@ def response_of_row(row: Cells, place: Place) -> Response:
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     found = row.get("usage")
-    usage = table_of(literal(found, "usage", place) if isinstance(found, str) else found)
+    usage = table_of(parse_literal(found, "usage", place) if isinstance(found, str) else found)
     tokens = {
         kind: next((usage[name] for name in names if name in usage), None)
         for kind, names in _TOKENS.items()
@@ -99,7 +107,7 @@ def _read(readers: Mapping[str, CellReader], row: Cells, place: Place) -> dict[s
 def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
     kept: dict[str, Any] = {}
-    given: object = literal(value, column, place) if isinstance(value, str) else value
+    given: object = parse_literal(value, column, place) if isinstance(value, str) else value
     if given == "":
         return AnswerCriteria()
     if not is_mapping(given):
@@ -184,12 +192,12 @@ _CRITERION_READERS: dict[str, CellReader] = {
 }
 
 
-def spread(row: Cells, place: Place) -> Cells:
+def spread_cells(row: Cells, place: Place) -> Cells:
     """The row with cells that hold several values spread over columns; what the row itself gives stays.
 
     Such cells are the `inputs` and `outputs` of other tools, chat messages, and answers with positions.
 
-    >>> spread({"question": {"query": "How long?"}, "answer": {"output": "30 days"}}, Place("x"))
+    >>> spread_cells({"question": {"query": "How long?"}, "answer": {"output": "30 days"}}, Place("x"))
     {'question': 'How long?', 'answer': '30 days'}
     """
     question = _object_in(row.get("question"), place)
@@ -239,7 +247,7 @@ def spread(row: Cells, place: Place) -> Cells:
 def _object_in(value: object, place: Place) -> object:
     """A cell in which an object is written, as that object."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        return found if is_mapping(found := literal(value, "question", place)) else value
+        return found if is_mapping(found := parse_literal(value, "question", place)) else value
     return value
 
 

@@ -51,10 +51,10 @@ _NULLS = frozenset(
 
 
 def json_rows(path: Path, name: str) -> Iterator[Row]:
-    return rows_of_value(read_json(path, name), name)
+    return rows_of_value(read_json_file(path, name), name)
 
 
-def read_json(path: Path, name: str) -> object:
+def read_json_file(path: Path, name: str) -> object:
     """The value of a JSON file; of JSON lines in a file of that name, a list."""
     text = read_text(path).strip()
     first, _, rest = text.partition("\n")
@@ -76,16 +76,16 @@ def is_table(data: Mapping[str, object]) -> bool:
 def rows_of_value(data: object, name: str) -> Iterator[Row]:
     """The rows of a parsed value: a list of objects, an object that holds one under a usual key, or `{id: row}`."""
     if is_mapping(data):
-        inner = unwrapped(data)
+        inner = unwrap_rows(data)
         data = (
             _rows_by_column(inner) or _rows_by_id(inner) or [inner] if is_mapping(inner) else inner
         )
     if not is_list(data):
         raise InputError(f"{name}: found {type(data).__name__}, expected a list of cases")
-    return renamed((row, Place(name, n, "item")) for n, row in enumerate(data, start=1))
+    return rename_columns((row, Place(name, n, "item")) for n, row in enumerate(data, start=1))
 
 
-def unwrapped(data: object) -> object:
+def unwrap_rows(data: object) -> object:
     """What `{"results": …}`, `{"data": {"cases": …}}` and the like hold under the usual keys; anything else as it is."""
     while is_mapping(data):
         if (
@@ -149,7 +149,7 @@ def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
 
 
 def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
-    return renamed(
+    return rename_columns(
         (parse_json(line, f"{name}, line {n}", in_line=True), Place(name, n)) for n, line in lines
     )
 
@@ -276,7 +276,7 @@ def import_pyarrow() -> ModuleType:
     return import_module("pyarrow")
 
 
-def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
+def rename_columns(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
     """Rows with canonical names; the mapping is computed once for each set of names."""
     for row, place in rows:
         if not is_mapping(row):
@@ -330,7 +330,9 @@ ROW_READERS: dict[str, RowReader] = {
 }
 
 
-def read_rows(path: Path, name: str, endings: Sequence[str] = tuple(ROW_READERS)) -> Iterator[Row]:
+def read_table_rows(
+    path: Path, name: str, endings: Sequence[str] = tuple(ROW_READERS)
+) -> Iterator[Row]:
     """The rows of a file of one of these endings."""
     reader = ROW_READERS.get(path.suffix.lower())
     if reader is None or path.suffix.lower() not in endings:

@@ -69,14 +69,14 @@ class Place:
         )
         tail = f"; {fix or example}" if fix or example else ""
         return InputError(
-            f'{self}, column "{column}": found {shown(found)}, expected {expected}{tail}'
+            f'{self}, column "{column}": found {describe_value(found)}, expected {expected}{tail}'
         )
 
 
 LIVE = Place("the target's reply", live=True)
 
 
-def shown(value: object, most: int = 60) -> str:
+def describe_value(value: object, most: int = 60) -> str:
     """The value as an error message quotes it, cut; an object that is not plain data by its type."""
     if isinstance(value, int) and abs(value) > LARGEST:
         return "a whole number of more than 100 digits"
@@ -102,14 +102,14 @@ def as_text(value: object, column: str, place: Place) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise place.error(column, value, "text")
-    return number_text(value)
+    return number_to_text(value)
 
 
-def number_text(value: float) -> str:
+def number_to_text(value: float) -> str:
     """`34` for 34 and for 34.0; a whole number of thousands of digits is cut."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value) if abs(value) <= LARGEST else shown(value)
+    return str(value) if abs(value) <= LARGEST else describe_value(value)
 
 
 def as_name(value: object, column: str, place: Place) -> str | None:
@@ -127,7 +127,7 @@ def as_texts(value: object, column: str, place: Place) -> tuple[str, ...]:
     """One string or a list of strings; a cell with a list in it is read as that list. Null is none, "" is one empty string."""
     if value is None:
         return ()
-    value = unpacked(value, column, place)
+    value = unpack_list(value, column, place)
     if is_list(value):
         return tuple(as_text(item, column, place) for item in value)
     return (as_text(value, column, place),)
@@ -144,7 +144,7 @@ def items_of(value: object, column: str, place: Place) -> list[object]:
         return []
     if isinstance(value, str):
         if value.strip().startswith(("[", "{", "(")):
-            value = literal(value, column, place)
+            value = parse_literal(value, column, place)
             if isinstance(value, str):
                 if place.live:
                     return [value]
@@ -158,11 +158,11 @@ def items_of(value: object, column: str, place: Place) -> list[object]:
     return [value]
 
 
-def unpacked(value: object, column: str, place: Place) -> object:
+def unpack_list(value: object, column: str, place: Place) -> object:
     """A list that is written in a text cell, or else the value as it is; a list that was begun and not ended is an error."""
     if not isinstance(value, str) or not value.strip().startswith("["):
         return value
-    listed = literal(value, column, place)
+    listed = parse_literal(value, column, place)
     if is_list(listed):
         return listed
     if not place.live and _UNFINISHED_LIST.match(value.strip()):
@@ -236,7 +236,7 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
     if value is None or value == "":
         return ()
     if isinstance(value, str):
-        value = literal(value, column, place)
+        value = parse_literal(value, column, place)
     if not is_list(value):
         raise place.error(column, value, "a list of earlier turns")
     turns: list[Turn] = []
@@ -270,7 +270,7 @@ def message_text(content: object) -> object:
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-def literal(cell: str, column: str, place: Place) -> object:
+def parse_literal(cell: str, column: str, place: Place) -> object:
     """The value of a text that is JSON or a Python literal, or else the text; one nested too deeply is an error."""
     for read in (json.loads, ast.literal_eval):
         try:
@@ -291,7 +291,7 @@ def plain_json(extra: Mapping[str, object]) -> dict[str, object]:
             text = valid_text(json.dumps(value, allow_nan=False, ensure_ascii=False))
             held = json.loads(text) if len(text) <= _LARGEST_EXTRA else text[:_LARGEST_EXTRA]
         except (TypeError, ValueError, RecursionError, OverflowError):
-            held = valid_text(str(text_of(value)))[:_LARGEST_EXTRA]
+            held = valid_text(str(fallback_text(value)))[:_LARGEST_EXTRA]
         plain[valid_text(str(key))] = held
     return plain
 
@@ -313,17 +313,17 @@ def json_value(value: object, depth: int = 0) -> object:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if is_mapping(value):
-        return {str(text_of(key)): json_value(item, depth + 1) for key, item in value.items()}
+        return {str(fallback_text(key)): json_value(item, depth + 1) for key, item in value.items()}
     if is_list(value):
         return [json_value(item, depth + 1) for item in value]
     if isinstance(value, msgspec.Struct):
         return json_value(msgspec.structs.asdict(value), depth + 1)
-    return text_of(value)
+    return fallback_text(value)
 
 
-def text_of(value: object) -> float | str:
+def fallback_text(value: object) -> float | str:
     """The text of what JSON has no form for; a float of numpy's is a float."""
     try:
         return float(value) if isinstance(value, float) else str(value)
     except Exception:  # a user's object may raise anything; a whole number may have too many digits
-        return shown(value)
+        return describe_value(value)

@@ -19,7 +19,7 @@ from answerkey.metrics.judge.exam import OrderFlips, remember
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
 from answerkey.runs.store import read_manifest, read_outcomes
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Outcome, Score
 
 Winner = Literal["A", "B", "tie", ""]
@@ -147,7 +147,7 @@ class Preference:
 
     @property
     def sentence(self) -> str:
-        wins = f"B wins {counted(self.count('B'), 'case')}, A {self.count('A')}, {self.count('tie')} are ties"
+        wins = f"B wins {format_count(self.count('B'), 'case')}, A {self.count('A')}, {self.count('tie')} are ties"
         if self.win_rate is None:
             return "no case could be compared"
         low, high = self.win_rate_ci95 or (self.win_rate, self.win_rate)
@@ -171,7 +171,9 @@ class Preference:
             )
         errors = [case for case in self.cases if case.error]
         if errors:
-            found.append(f"{counted(len(errors), 'case')} could not be judged: {errors[0].error}")
+            found.append(
+                f"{format_count(len(errors), 'case')} could not be judged: {errors[0].error}"
+            )
         return found
 
     def to_json(self) -> dict[str, object]:
@@ -298,9 +300,9 @@ def preference_text(preference: Preference, most: int = 20) -> str:
             f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties"
         )
     if p.identical:
-        lines.append(f"{counted(p.identical, 'case')} with the same answer in both runs")
+        lines.append(f"{format_count(p.identical, 'case')} with the same answer in both runs")
     if p.only_in_one:
-        lines.append(f"{counted(p.only_in_one, 'case')} in only one of the runs, left out")
+        lines.append(f"{format_count(p.only_in_one, 'case')} in only one of the runs, left out")
     lines += [f"warning: {warning}" for warning in p.warnings]
     listed = [case for case in p.cases if case.winner in ("A", "B")] + [
         case for case in p.cases if case.flipped

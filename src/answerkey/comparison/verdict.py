@@ -18,7 +18,7 @@ from answerkey.comparison.significance import ALPHA, MIN_UNITS, Difference, case
 from answerkey.distributions import t_quantile
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.metrics.registry import find
-from answerkey.text import counted
+from answerkey.text import format_count
 
 if TYPE_CHECKING:
     from answerkey.comparison.comparison import Comparison
@@ -50,9 +50,9 @@ def reach_verdict(
     word, sentence = _by_score(overall, noise, scale) if overall.n else _by_metrics(metrics)
     doubt, lost = "", with_errors.n - overall.n
     if changed.removed:
-        doubt = f"{counted(len(changed.removed), 'case')} of A missing in B"
+        doubt = f"{format_count(len(changed.removed), 'case')} of A missing in B"
     elif lost and not (with_errors.sure and with_errors.gain > 0):
-        doubt = f"{counted(lost, 'case')} with a score in A ended in an error in B"
+        doubt = f"{format_count(lost, 'case')} with a score in A ended in an error in B"
     if word == BETTER and doubt:
         return NOT_COMPARABLE, f"not comparable: {doubt}; {sentence.removeprefix('B is better: ')}"
     return word, sentence
@@ -139,15 +139,17 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
     reasons = list(changed.unfinished)
     if changed.removed and not changed.partial_b:
         reasons.append(
-            f"{counted(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}"
+            f"{format_count(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}"
         )
     if comparison.errors_b > gate.max_errors:
         allowed = f", {gate.max_errors} allowed" if gate.max_errors else ""
         lost = f"; with a verdict in A: {_some(comparison.lost)}" if comparison.lost else ""
-        reasons.append(f"{counted(comparison.errors_b, 'case')} of B with an error{allowed}{lost}")
+        reasons.append(
+            f"{format_count(comparison.errors_b, 'case')} of B with an error{allowed}{lost}"
+        )
     newly = comparison.newly_failing
     if gate.max_new_failures is not None and len(newly) > gate.max_new_failures:
-        found = counted(len(newly), "case newly fails", "cases newly fail")
+        found = format_count(len(newly), "case newly fails", "cases newly fail")
         reasons.append(
             f"{found}, {gate.max_new_failures} allowed: {_some([flip.id for flip in newly])}"
         )
@@ -195,7 +197,7 @@ def _worse_than(d: Difference, margin: float, name: str) -> str:
     if d.units < MIN_UNITS:
         unit = "case" if d.clusters is None else "cluster"
         return (
-            f"too few cases to tell: {counted(d.units, unit)}; at least {MIN_UNITS} are needed "
+            f"too few cases to tell: {format_count(d.units, unit)}; at least {MIN_UNITS} are needed "
             f"(the {name} changed by {format_number(d.diff or 0.0, sign='+')})"
         )
     # The ends of the 95 % interval of the gain: of bootstrap and t the wider, for small samples.

@@ -11,7 +11,7 @@ from answerkey.comparison.significance import Difference, difference
 from answerkey.experiments.sweep import Place, Sweep
 from answerkey.intervals import SEED, Interval, mean_interval
 from answerkey.metrics.ranking.hits import Floats
-from answerkey.text import counted
+from answerkey.text import format_count
 
 FEW_QUERIES = 20
 _FOLDS, _REPEATS = 10, 10
@@ -118,7 +118,7 @@ def by_type(sweep: Sweep) -> list[TypeChoice]:
     found: list[TypeChoice] = []
     for kind in sorted({*types[sweep.labelled].tolist()}):
         best = best_setting(sweep, queries=types == kind)
-        few = f"only {counted(best.queries, 'query', 'queries')}: too few to choose by"
+        few = f"only {format_count(best.queries, 'query', 'queries')}: too few to choose by"
         found.append(TypeChoice(kind, best, few if best.queries < FEW_QUERIES else ""))
     return found if len(found) > 1 else []
 
@@ -209,7 +209,8 @@ def _sentence(sweep: Sweep, best: Best) -> str:
     first, second = setting_name(sweep, best.winner), setting_name(sweep, best.runner_up)
     metric = sweep.plan.select_name
     p = "" if best.test.p is None else f", p = {best.test.p:.2g}"
-    margin = f"{metric} {best.test.mean_b:.4f} against {best.test.mean_a:.4f}{p}, {counted(best.queries, 'query', 'queries')}"
+    queries = format_count(best.queries, "query", "queries")
+    margin = f"{metric} {best.test.mean_b:.4f} against {best.test.mean_a:.4f}{p}, {queries}"
     unseen = "" if best.unseen is None else f"; expect {best.unseen:.4f} on unseen queries"
     if best.keep_default and best.default is not None and best.default_test is not None:
         gain = f"{metric} {best.default_test.mean_b:.4f} on unseen queries against {best.default_test.mean_a:.4f}"

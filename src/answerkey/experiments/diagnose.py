@@ -32,7 +32,7 @@ from answerkey.language.words import word_list
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.retrieval.bm25 import detect_language, search_words
-from answerkey.text import counted, words
+from answerkey.text import format_count, words
 
 _LEAST_GAIN = 0.05
 _ENOUGH = 1_000
@@ -104,7 +104,7 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
             evidence
         )  # labels outside the index that the same shift brings in are evidence too
         return by_index if by_index and f"add {best:+d} to" in by_index.action else None
-    shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({counted(len(now), 'query', 'queries')})"
+    shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({format_count(len(now), 'query', 'queries')})"
     return _shift_finding(best, shown, means[best])
 
 

@@ -17,7 +17,7 @@ from answerkey.metrics.ranking.rank import ranking_of, score_rankings
 from answerkey.retrieval.fuse import weighted_sum
 from answerkey.retrieval.rankings import read_configurations, read_relevance_labels
 from answerkey.runs.suite import load_suite
-from answerkey.text import counted
+from answerkey.text import format_count
 
 MEASURE_K = 5
 MEASURE = f"ndcg@{MEASURE_K}"
@@ -116,7 +116,7 @@ def sentence(diagnosis: Diagnosis) -> str:
     first = diagnosis.findings[0]
     more = gain(first, diagnosis.score)
     best = f" (would add {more:+.3f} to {MEASURE})" if more > 0 else ""
-    return f"{counted(len(diagnosis.findings), 'finding')}{score}. First: {first.title}{best}"
+    return f"{format_count(len(diagnosis.findings), 'finding')}{score}. First: {first.title}{best}"
 
 
 def share(part: int, whole: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from answerkey.coerce.passages import clean_id, document_stem, page_parts
-from answerkey.text import counted, fold, words
+from answerkey.text import fold, format_count, words
 from answerkey.types import Case
 
 Grades = Mapping[str, Mapping[str, float]]
@@ -159,7 +159,7 @@ class LabelCheck:
                 f"{_some(list(self.missing))}; ids of the index are {names}{self._advice()}"
             )
         if self.lost_quotes:
-            lost = counted(len(self.lost_quotes), "quote")
+            lost = format_count(len(self.lost_quotes), "quote")
             found.append(f"{lost} of the cases are in no chunk: {_some(self.lost_quotes)}")
         return found
 

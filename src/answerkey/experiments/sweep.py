@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from answerkey.cases import load_cases
+from answerkey.cases import read_cases
 from answerkey.coerce.values import LIVE, as_texts
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
@@ -119,7 +119,7 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     if not suite.retrieval:
         raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
     settings = read_table(RetrievalTable, suite.retrieval, "[retrieval]", suite.folder)
-    cases = list(load_cases(suite.cases, suite.folder))
+    cases = list(read_cases(suite.cases, suite.folder))
     if not cases:
         raise InputError("the suite has no case")
     import_from(suite.folder)

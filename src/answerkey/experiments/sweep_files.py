@@ -13,7 +13,7 @@ from answerkey.distributions import t_quantile
 from answerkey.experiments.choice import Best, Conclusions
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Place, Sweep
-from answerkey.files import json_text, replacing, write_file
+from answerkey.files import json_text, replace_file, write_file
 from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.retrieval.bm25 import AUTO
@@ -28,9 +28,9 @@ _SETUP = ("chunking", "embedding")
 
 def write_files(sweep: Sweep, found: Conclusions, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / RESULTS) as file:
+    with replace_file(folder / RESULTS) as file:
         _write_results(sweep, file)
-    with replacing(folder / STATISTICS) as file:
+    with replace_file(folder / STATISTICS) as file:
         _write_statistics(sweep, file)
     write_file(folder / SUMMARY, json_text(summary(sweep, found), indent=2))
 

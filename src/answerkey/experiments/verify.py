@@ -16,7 +16,7 @@ from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.corpus import corpus_files, read_pdf
 from answerkey.retrieval.search_index import Step, open_search_index
 from answerkey.runs.suite import Suite
-from answerkey.text import counted, words
+from answerkey.text import format_count, words
 
 _RUN = 4  # words that must follow each other
 _HELD = 0.5  # share of a chunk's runs that its page must hold
@@ -55,7 +55,8 @@ class Verification:
 
     @property
     def sentence(self) -> str:
-        found = f"{self.right} of {counted(self.chunks, 'chunk')} ({self.right / self.chunks:.1%}) stand on the page they name"
+        share = f"{self.right} of {format_count(self.chunks, 'chunk')}"
+        found = f"{share} ({self.right / self.chunks:.1%}) stand on the page they name"
         parts = [
             f"{len(self.wrong)} on another page" if self.wrong else "",
             f"{len(self.lost)} on no page" if self.lost else "",
@@ -94,7 +95,7 @@ def verify_suite(
         raise InputError(
             f"{source} holds no PDF: give the PDFs that the chunks come from with originals or --pdf"
         )
-    step(f"reading {counted(len(files), 'PDF')}")
+    step(f"reading {format_count(len(files), 'PDF')}")
     pages = {
         (document_stem(file.name), n): text
         for file in files

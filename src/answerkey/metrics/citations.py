@@ -15,7 +15,7 @@ from answerkey.language.refusal import refusal
 from answerkey.language.sentences import sentence_spans
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.registry import Facts, metric, metric_group
-from answerkey.text import CITATION, bracketed, citations, counted
+from answerkey.text import CITATION, bracket_citations, citations, format_count
 from answerkey.types import Case, Pair, Response, Score
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -165,14 +165,14 @@ def _supported(
             {"text": sentence.text, "marks": list(marks), "supported": together, "alone": alone}
         )
     wrong = next((item for item in details if item["marks"] and not item["alone"]), None)
-    reason = f"{supported} of {counted(total, 'marker')} supported"
+    reason = f"{supported} of {format_count(total, 'marker')} supported"
     if wrong:
         reason += f'; [{wrong["marks"][0]}] does not support "{wrong["text"][:80]}"'
-    recall = f"{whole} of {counted(len(claims), 'sentence')} supported by the passages cited"
+    recall = f"{whole} of {format_count(len(claims), 'sentence')} supported by the passages cited"
     return {
         "citation_support": Score(supported / total, reason, details={"sentences": details}),
         "citation_precision": Score(
-            needed / total, f"{needed} of {counted(total, 'marker')} needed"
+            needed / total, f"{needed} of {format_count(total, 'marker')} needed"
         ),
         "citation_recall": Score(whole / len(claims), recall),
     }
@@ -184,7 +184,7 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
     >>> cited_sentences("It is so. [1] And this too.")
     [CitedSentence(text='It is so.', marks=(1,)), CitedSentence(text='And this too.', marks=())]
     """
-    text = _AFTER_END.sub(r"\2\1", bracketed(answer))
+    text = _AFTER_END.sub(r"\2\1", bracket_citations(answer))
     found: list[CitedSentence] = []
     before = ""
     for start, end in sentence_spans(text, longest=len(text) + 1):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from answerkey.coerce.requirements import PATTERN_SECONDS, find_pattern
 from answerkey.language.quantities import Figure, figures, within
 from answerkey.metrics.registry import metric
-from answerkey.text import counted, fold, numbers
+from answerkey.text import fold, format_count, numbers
 from answerkey.types import Case, Response, Score
 
 
@@ -68,7 +68,7 @@ def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Sc
     low, high = case.criteria.numerical_range
     given = numbers(response.answer or "", decimal)
     inside = next((number for number in given if low <= number.value <= high), None)
-    none = f"none of {counted(len(given), 'number')} is in {low:,.10g} to {high:,.10g}"
+    none = f"none of {format_count(len(given), 'number')} is in {low:,.10g} to {high:,.10g}"
     return Score(float(inside is not None), f"{inside.text} is in the range" if inside else none)
 
 
@@ -105,7 +105,7 @@ def number_close(
         for want in wanted
         for figure in given
     )
-    reason = f"none of {counted(len(given), 'number')} is near {wanted[0]}"
+    reason = f"none of {format_count(len(given), 'number')} is near {wanted[0]}"
     return Score(0.0, f"{reason}; the unit differs" if unit else reason)
 
 

@@ -17,7 +17,7 @@ from answerkey.metrics.agreement.model_verdict import nearest
 from answerkey.metrics.entailment.entailed import BY_WORDS, Asked, Decider, Decision, LocalDecider
 from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
 from answerkey.metrics.registry import Facts, metric_group
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Pair, Score
 
 LONG_FROM, LONG_TO = 15, 400  # words of an expected answer whose facts count in its agreement
@@ -188,7 +188,7 @@ def _recall(one: Checked) -> Score:
     details = {"facts": _listed(one.facts, one.in_answer, "found", "missing")}
     return Score(
         sum(found) / len(found),
-        _reason(one, f"{sum(found)} of {counted(len(found), 'fact')} found", missing),
+        _reason(one, f"{sum(found)} of {format_count(len(found), 'fact')} found", missing),
         details=details,
     )
 
@@ -201,7 +201,7 @@ def _precision(one: Checked) -> Score:
     details = {
         "claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")
     }
-    reason = f"{sum(right)} of {counted(len(right), 'claim')} supported by the expected answer"
+    reason = f"{sum(right)} of {format_count(len(right), 'claim')} supported by the expected answer"
     return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
 
 
@@ -232,7 +232,7 @@ def _context_recall(one: Checked) -> Score:
         return Score.not_applicable("the expected answer states no fact")
     found = [decision.holds for decision in one.facts_in_passages]
     missing = [fact for fact, hit in zip(one.facts, found, strict=True) if not hit]
-    reason = f"{sum(found)} of {counted(len(found), 'fact')} in the passages"
+    reason = f"{sum(found)} of {format_count(len(found), 'fact')} in the passages"
     return Score(sum(found) / len(found), _reason(one, reason, missing))
 
 
@@ -245,7 +245,8 @@ def _utilisation(one: Checked) -> Score:
     if not stated:
         return Score.not_applicable("the passages contain no expected fact")
     return Score(
-        sum(stated) / len(stated), f"{sum(stated)} of {counted(len(stated), 'fact')} used; {one.by}"
+        sum(stated) / len(stated),
+        f"{sum(stated)} of {format_count(len(stated), 'fact')} used; {one.by}",
     )
 
 
@@ -282,7 +283,7 @@ def _which(one: Checked, *, in_expected: bool, in_passages: bool) -> list[str]:
 def _share(one: Checked, chosen: Sequence[str], what: str) -> Score:
     if not one.claims:
         return Score.not_applicable("the answer makes no claim")
-    reason = f"{len(chosen)} of {counted(len(one.claims), 'claim')} {what}"
+    reason = f"{len(chosen)} of {format_count(len(one.claims), 'claim')} {what}"
     return Score(len(chosen) / len(one.claims), _reason(one, reason, chosen))
 
 

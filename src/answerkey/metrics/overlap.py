@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz.distance import LCSseq
 
 from answerkey.metrics.registry import metric
-from answerkey.text import normalise, plain, spaced, words
+from answerkey.text import normalise, space_words, unify_characters, words
 from answerkey.types import Case, Pair, Response, Score
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def rouge_l(case: Case, response: Response) -> float:
 def chrf(pairs: Sequence[Pair]) -> list[float]:
     """Character n-gram F2 score (chrF2, 1 to 6 characters), 0 to 100: 100 for the same text."""
     flat = [
-        (plain(response.answer or ""), plain(expected))
+        (unify_characters(response.answer or ""), unify_characters(expected))
         for case, response in pairs
         for expected in case.expected
     ]
@@ -118,7 +118,7 @@ def _squad_f1(answer: str, expected: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _squad_words(text: str) -> tuple[str, ...]:
-    bare = spaced(text).translate(_NO_PUNCTUATION)
+    bare = space_words(text).translate(_NO_PUNCTUATION)
     parts = bare.split()
     if "".join(parts).isalnum():  # no mark inside a word could end an article
         return tuple(part for part in parts if part not in _ARTICLES)

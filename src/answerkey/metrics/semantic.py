@@ -16,7 +16,7 @@ from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
 from answerkey.language.refusal import refusal
 from answerkey.metrics.registry import Facts, metric_group
-from answerkey.text import counted, sentences
+from answerkey.text import format_count, split_at_stops
 from answerkey.types import Case, Pair, Passage, Response, Score
 
 if TYPE_CHECKING:
@@ -166,21 +166,21 @@ def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:
     if {"context_relevance", "context_sufficiency", "answer_hallucination"}.intersection(names):
         yield from response.contexts
     if "answer_hallucination" in names:
-        yield from sentences(response.answer or "")
+        yield from split_at_stops(response.answer or "")
 
 
 def _context_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
     if not response.contexts:
         return Score(0.0, "no context")
     mean = meaning.cosines([case.question], response.contexts).mean()
-    return _cosine(float(mean), f"mean of {counted(len(response.contexts), 'context')}")
+    return _cosine(float(mean), f"mean of {format_count(len(response.contexts), 'context')}")
 
 
 def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Score:
     if not response.contexts:
         return Score(0.0, "no context")
     near = int((meaning.cosines([case.question], response.contexts) >= meaning.relevant_from).sum())
-    reason = f"{near} of {counted(len(response.contexts), 'context')} at or above {meaning.relevant_from:g}"
+    reason = f"{near} of {format_count(len(response.contexts), 'context')} at or above {meaning.relevant_from:g}"
     return Score(near / len(response.contexts), reason)
 
 
@@ -209,7 +209,7 @@ def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Sco
 def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> Score:
     if response.answer is None:
         return Score.not_applicable("no answer")
-    parts = sentences(response.answer)
+    parts = split_at_stops(response.answer)
     if not parts:
         return Score(0.0, "no sentence in the answer")
     if not response.contexts:
@@ -218,7 +218,7 @@ def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> S
     loose = [
         part for part, cosine in zip(parts, best, strict=True) if cosine < meaning.supported_from
     ]
-    count = f"{len(loose)} of {counted(len(parts), 'sentence')}"
+    count = f"{len(loose)} of {format_count(len(parts), 'sentence')}"
     reason = f"{count} below {meaning.supported_from:g} with every context"
     return Score(len(loose) / len(parts), reason, details={"unsupported": loose} if loose else {})
 

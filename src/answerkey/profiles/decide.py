@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from answerkey.profiles.load import FAILED
-from answerkey.types import Case, Criterion, Part, Profile, Response, Score, Verdict
+from answerkey.types import Case, Part, Profile, ProfileLine, Response, Score, Verdict
 
 ERROR, UNSCORED = "ERROR", "UNSCORED"
 Scores = Mapping[str, Score]
@@ -25,7 +25,7 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
         )
     rules = profile.rules_for(response.route)
     route = scores.get("route_score") if profile.route_weight else None
-    names = [criterion.metric for criterion in rules.criteria]
+    names = [criterion.metric for criterion in rules.lines]
     missing = next((name for name in names if name not in scores), None)
     needed = {name: scores[name] for name in names if name in scores} | (
         {"route_score": route} if route else {}
@@ -33,7 +33,7 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
     if error := f"{missing} was not computed" if missing is not None else describe_errors(needed):
         return Verdict(ERROR, justification=f"Could not be scored: {error}", shortfalls=(error,))
     given = [
-        (c, v) for c in rules.criteria if c.weight > 0 and (v := scores[c.metric].value) is not None
+        (c, v) for c in rules.lines if c.weight > 0 and (v := scores[c.metric].value) is not None
     ]
     total = sum(criterion.weight for criterion, _ in given)
     parts = tuple(
@@ -55,7 +55,7 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
     quality = sum(part.points for part in parts)
     weight = profile.route_weight if route_score is not None else 0.0
     score = weight * (route_score or 0.0) * profile.scale + (1 - weight) * quality
-    shortfalls, failed_floor = _shortfalls(rules.criteria, scores)
+    shortfalls, failed_floor = _shortfalls(rules.lines, scores)
     if case.min_score is not None and score + _EPSILON < case.min_score:
         failed_floor = True
         shortfalls.append(f"score {score:.2f} < {case.min_score:g}, the case's own min_score")
@@ -82,13 +82,13 @@ def describe_errors(scores: Scores) -> str:
     return "; ".join(f"{', '.join(names)}: {cause}" for cause, names in causes.items())
 
 
-def share_of(criterion: Criterion, value: float) -> float:
-    """The value as a share of its maximum, 0..1, where 1 is best: `share_of(Criterion("a", maximum=5), 4)` is 0.8."""
+def share_of(criterion: ProfileLine, value: float) -> float:
+    """The value as a share of its maximum, 0..1, where 1 is best: `share_of(ProfileLine("a", maximum=5), 4)` is 0.8."""
     share = min(max(value / criterion.maximum, 0.0), 1.0)
     return 1 - share if criterion.better == "lower" else share
 
 
-def _shortfalls(criteria: Sequence[Criterion], scores: Scores) -> tuple[list[str], bool]:
+def _shortfalls(criteria: Sequence[ProfileLine], scores: Scores) -> tuple[list[str], bool]:
     """What is below its floor, and whether one of them is required."""
     notes: list[str] = []
     failed = False

@@ -20,7 +20,7 @@ from answerkey.coerce.decode import parse_toml
 from answerkey.config.declare import Table, TomlTable, about, check_settings, read_table
 from answerkey.config.tables import EMPTY
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.types import Band, Criterion, Profile, ScoringRules
+from answerkey.types import Band, Profile, ProfileLine, ScoringRules
 
 Names = tuple[str, ...]
 TomlTables = tuple[TomlTable, ...]
@@ -265,7 +265,7 @@ def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
     for item in table["criteria"]:
         read_table(CriterionTable, item, f"{where}, criterion")
     criteria = tuple(
-        Criterion(**item) for item in table["criteria"] if item["metric"] not in without
+        ProfileLine(**item) for item in table["criteria"] if item["metric"] not in without
     )
     if sum(criterion.weight for criterion in criteria) <= 0:
         raise SettingsError(f"{where}: the weights add up to 0; at least one must be above 0")

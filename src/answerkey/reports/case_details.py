@@ -123,7 +123,7 @@ def _describe_verdict(outcome: Outcome, profile: Profile | None) -> Details:
 
 def _describe_scores(outcome: Outcome, profile: Profile | None) -> list[Details]:
     """The metrics of the profile first, in its order; then the others."""
-    rules = profile.rules_for(outcome.response.route).criteria if profile else ()
+    rules = profile.rules_for(outcome.response.route).lines if profile else ()
     criteria = {criterion.metric: criterion for criterion in rules}
     parts = {part.metric: part for part in outcome.verdict.parts}
     described: list[Details] = []

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from answerkey.reports.evidence import add_quote, criterion_lines, fact_lines, quote_of, texts_of
 from answerkey.text import duration, printable
-from answerkey.types import Criterion, Outcome, Part, Profile, Score
+from answerkey.types import Outcome, Part, Profile, ProfileLine, Score
 
 _WIDTH = 100
 _LONGEST_TEXT = 4000
@@ -181,7 +181,7 @@ def _passage_lines(outcome: Outcome, debug: bool) -> list[str]:
 
 
 def _score_lines(outcome: Outcome, profile: Profile | None) -> list[str]:
-    rules = profile.rules_for(outcome.response.route).criteria if profile else ()
+    rules = profile.rules_for(outcome.response.route).lines if profile else ()
     criteria = {criterion.metric: criterion for criterion in rules}
     width = max((len(name) for name in outcome.scores), default=0)
     shared = _shared_reasons(outcome)
@@ -195,7 +195,7 @@ def _score_lines(outcome: Outcome, profile: Profile | None) -> list[str]:
     return lines
 
 
-def _score_text(score: Score, criterion: Criterion | None) -> str:
+def _score_text(score: Score, criterion: ProfileLine | None) -> str:
     if score.error is not None:
         return f"error: {score.error}"
     if score.value is None:
@@ -228,13 +228,13 @@ def _requirement_lines(outcome: Outcome, profile: Profile | None) -> list[str]:
     parts = {part.metric: part for part in outcome.verdict.parts}
     to_pass = f"{rules.pass_mark:g} of {profile.scale:g} to pass"
     lines = [f"profile {profile.name} (version {profile.version}): {to_pass}"]
-    for criterion in rules.criteria:
+    for criterion in rules.lines:
         contribution = _contribution(criterion, parts.get(criterion.metric), profile)
         lines.append(f"{criterion.metric}: {contribution}{_floor_text(criterion)}")
     return lines + [f"short: {text}" for text in outcome.verdict.shortfalls]
 
 
-def _contribution(criterion: Criterion, part: Part | None, profile: Profile) -> str:
+def _contribution(criterion: ProfileLine, part: Part | None, profile: Profile) -> str:
     if not criterion.weight:
         return "no weight"
     if part is None:
@@ -242,7 +242,7 @@ def _contribution(criterion: Criterion, part: Part | None, profile: Profile) -> 
     return f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
 
 
-def _floor_text(criterion: Criterion) -> str:
+def _floor_text(criterion: ProfileLine) -> str:
     if criterion.floor is None:
         return ""
     bound = "at most" if criterion.better == "lower" else "at least"

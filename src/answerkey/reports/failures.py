@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from answerkey.files import replacing
+from answerkey.files import replace_file
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.engines.parts import PARTS
 from answerkey.types import Outcome, Profile
@@ -21,7 +21,7 @@ def write_failures(
     if not shown:
         path.unlink(missing_ok=True)
         return
-    with replacing(path) as file:
+    with replace_file(path) as file:
         file.write(f"{total} failed, worst first\n")
         if total > shown:
             file.write(f"the {shown} worst are shown; all are in the Parquet files of {PARTS}/\n")

@@ -10,8 +10,8 @@ from markupsafe import Markup, escape
 from answerkey.profiles.decide import share_of
 from answerkey.reports.comparison import move_status
 from answerkey.reports.numbers import format_figure
-from answerkey.text import capitalised, short_label
-from answerkey.types import Criterion, Profile
+from answerkey.text import capitalise, short_label
+from answerkey.types import Profile, ProfileLine
 
 _STATUS_TONES = {
     "PERFECT": "good",
@@ -37,17 +37,17 @@ def share_tone(share: float) -> str:
     return "bad"
 
 
-def weighed_criteria(profile: Profile | None) -> dict[str, Criterion]:
+def weighed_criteria(profile: Profile | None) -> dict[str, ProfileLine]:
     """The metrics that the profile weighs, by name: only of these it is known which value is good."""
     if profile is None:
         return {}
-    weighed = {criterion.metric: criterion for criterion in profile.criteria if criterion.weight}
+    weighed = {criterion.metric: criterion for criterion in profile.lines if criterion.weight}
     if profile.route_weight:
-        weighed["route_score"] = Criterion("route_score")
+        weighed["route_score"] = ProfileLine("route_score")
     return weighed
 
 
-def heat_class(value: float | None, criterion: Criterion | None) -> str:
+def heat_class(value: float | None, criterion: ProfileLine | None) -> str:
     """The class of a tint from bad to good; empty for a metric that is not weighed."""
     if value is None or criterion is None:
         return ""
@@ -107,7 +107,7 @@ FILTERS: dict[str, Any] = {
     "path": _path,
     "percent": format_percent,
     "seconds": format_seconds,
-    "sentence": capitalised,
+    "sentence": capitalise,
     "share_tone": share_tone,
     "tone": status_tone,
 }

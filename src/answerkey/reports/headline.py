@@ -5,7 +5,7 @@ from __future__ import annotations
 from answerkey.intervals import CorrectedRate
 from answerkey.reports.numbers import format_mean, format_rate
 from answerkey.runs.summary import Summary
-from answerkey.text import counted
+from answerkey.text import format_count
 
 SATISFACTION = "share PERFECT or ACCEPTABLE by this profile; no user was asked"
 _MOST_FLAKY = 5  # ids named in one line
@@ -18,7 +18,7 @@ def headline_lines(summary: Summary) -> list[str]:
     totals = figures.totals
     scored = f", {totals.scored} scored" if run.profile.name else ""
     lines = [
-        f"{run.name}: {counted(totals.cases, 'case')}{scored}, {counted(totals.errors, 'error')}"
+        f"{run.name}: {format_count(totals.cases, 'case')}{scored}, {format_count(totals.errors, 'error')}"
     ]
     if run.partial:
         lines.append(f"PARTIAL RUN ({totals.cases} of {run.selected} cases): {run.partial}")
@@ -64,8 +64,8 @@ def figure_notes(summary: Summary) -> list[str]:
         lines.append(f"no pass rate: {_missing_rate_reason(summary)}")
     lines += _repeat_lines(summary)
     if figures.clusters is not None:
-        clusters = counted(figures.clusters, "cluster")
-        cases = counted(figures.totals.cases, "case")
+        clusters = format_count(figures.clusters, "cluster")
+        cases = format_count(figures.totals.cases, "case")
         lines.append(f"{cases} in {clusters}: intervals are by cluster")
     if summary.corrected:
         lines.append(corrected_line(summary.corrected))
@@ -78,7 +78,7 @@ def _missing_rate_reason(summary: Summary) -> str:
         return "no case was finished"
     if totals.errors == totals.cases:
         return f"all {totals.cases} cases ended in an error"
-    failed = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
+    failed = f"{totals.errors} of {format_count(totals.cases, 'case')} ended in an error"
     return f"{failed}, {totals.unscored} have no applicable criterion"
 
 
@@ -94,7 +94,7 @@ def _repeat_lines(summary: Summary) -> list[str]:
     once = format_rate(
         repeats.pass_any, repeats.pass_any_ci95, round(repeats.pass_any * cases), cases
     )
-    flaky = counted(repeats.flaky, "flaky case")
+    flaky = format_count(repeats.flaky, "flaky case")
     if summary.flaky:
         flaky += f": {', '.join(summary.flaky[:_MOST_FLAKY])}"
     if len(summary.flaky) > _MOST_FLAKY:

@@ -75,7 +75,7 @@ def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, 
     """
     maxima: dict[str, float] = {}
     if profile is not None:
-        maxima = {criterion.metric: criterion.maximum for criterion in profile.criteria}
+        maxima = {criterion.metric: criterion.maximum for criterion in profile.lines}
     for metric in metrics:
         # Only the rubric's scales end elsewhere than at 1; looking up any name would import
         # the module of every metric.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from answerkey.files import read_as, read_json, replacing
+from answerkey.files import read_as, read_json, replace_file
 from answerkey.processes import Processes, jobs_for
 from answerkey.reports.case_rows import CaseRows, case_rows
 from answerkey.reports.csv import ResultsCsv
@@ -31,9 +31,9 @@ def write_row_files(
     labels: dict[str, float] = {}
     failing: list[tuple[float, int]] = []
     with ExitStack() as stack:
-        lines = stack.enter_context(replacing(folder / "results.jsonl"))
-        table = stack.enter_context(replacing(folder / "results.csv"))
-        junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest.name)
+        lines = stack.enter_context(replace_file(folder / "results.jsonl"))
+        table = stack.enter_context(replace_file(folder / "results.csv"))
+        junit = JunitFile(stack.enter_context(replace_file(folder / "junit.xml")), manifest.name)
         ResultsCsv(table, manifest.metrics)  # writes the header
         for rows in _all_rows(folder, manifest, index):
             lines.write(rows.lines)

@@ -156,7 +156,7 @@ def _metric_chart(
     averages: Mapping[str, MetricMean], rows: Rows, profile: Profile | None
 ) -> Spec | None:
     """One strip per metric: the distribution from 0 to its maximum, with mean and interval."""
-    maxima = {c.metric: c.maximum for c in profile.criteria} if profile else {}
+    maxima = {c.metric: c.maximum for c in profile.lines} if profile else {}
     strips: list[Spec] = []
     means: list[Spec] = []
     for metric, column in rows.metrics.items():

@@ -11,7 +11,7 @@ from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import intervals
 from answerkey.reports.chart_style import BLUE, GREY, RED, SERIES, Spec, layer, name, number, over
-from answerkey.text import capitalised
+from answerkey.text import capitalise
 
 METRIC_LABELS = {
     "precision": "Precision",
@@ -219,7 +219,7 @@ def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
 def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
     """The chart under a title that states its finding, and a subtitle that states how it was made."""
     text, subtitle = (
-        textwrap.wrap(capitalised(finding), width),
+        textwrap.wrap(capitalise(finding), width),
         textwrap.wrap(details, int(width * 1.2)),
     )
     return {"title": {"text": text or [""], "subtitle": subtitle}, **spec}

@@ -17,7 +17,7 @@ from answerkey.reports.tables import component_rows, confusion_rows
 from answerkey.runs.figures import Figures, MetricMean
 from answerkey.runs.summary import Summary
 from answerkey.runs.tally import Disagreement
-from answerkey.text import counted, printable
+from answerkey.text import format_count, printable
 from answerkey.types import Profile
 
 _BAR_LENGTH = 30  # characters of a band that has every case
@@ -109,7 +109,7 @@ def _left_out(entry: MetricMean) -> str:
     if entry.not_applicable:
         counts.append(f"{entry.not_applicable} not applicable")
     if entry.errors:
-        counts.append(counted(entry.errors, "error"))
+        counts.append(format_count(entry.errors, "error"))
     return f" ({', '.join(counts)})" if counts else ""
 
 
@@ -146,7 +146,7 @@ def _group_figures(part: Figures) -> str:
     ]
     if len(means) > _MOST_MEANS:
         means = [*means[:_MOST_MEANS], "…"]
-    return f"{counted(part.totals.cases, 'case')}; {', '.join(means)}"
+    return f"{format_count(part.totals.cases, 'case')}; {', '.join(means)}"
 
 
 def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
@@ -170,7 +170,7 @@ def _time_lines(figures: Figures) -> list[str]:
         "max": times.max,
     }
     seconds = [f"{kind} {value:.3f} s" for kind, value in kinds.items() if value is not None]
-    return [f"Response time of {counted(times.n, 'answer')}: {', '.join(seconds)}"]
+    return [f"Response time of {format_count(times.n, 'answer')}: {', '.join(seconds)}"]
 
 
 def _disagreement(case: Disagreement) -> str:

@@ -11,7 +11,13 @@ from typing import TypeVar, cast
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.decode import encoding_of, read_lines
 from answerkey.coerce.passages import PAGE_KEYS, as_ids, as_labels, names_pages
-from answerkey.coerce.tables import ROW_READERS, is_table, read_json, rows_of_value, separator_of
+from answerkey.coerce.tables import (
+    ROW_READERS,
+    is_table,
+    read_json_file,
+    rows_of_value,
+    separator_of,
+)
 from answerkey.coerce.values import NO_VALUES, Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 
@@ -160,7 +166,9 @@ def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[
     seen: dict[str, None] = {}
     if ending != ".json":
         rows = ROW_READERS[ending](path, path.name)
-    elif is_mapping(whole := read_json(path, path.name)) and not is_table(whole):  # {query: value}
+    elif is_mapping(whole := read_json_file(path, path.name)) and not is_table(
+        whole
+    ):  # {query: value}
         named = (
             (query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items()
         )

@@ -9,7 +9,7 @@ from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_
 from answerkey.runs.control import Finished
 from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import GateResult, Summary
-from answerkey.text import counted
+from answerkey.text import format_count
 
 _SHOWN_IDS, _SHOWN_CAUSE, _SAME_CAUSE = 3, 120, 10
 _SIGN = re.compile(r"(.*?)\s*(>=|<=|==|!=|>|<)\s*(.*)")
@@ -43,9 +43,7 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
             EXIT_GATE, f"stopped at {finished.stopped.case.id}, which is under the threshold{also}"
         )
     if finished.partial and finished.limited:
-        asked = (
-            f"{counted(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
-        )
+        asked = f"{format_count(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
         return ending(EXIT_GATE if finished.failed else EXIT_OK, asked, gated=bool(finished.failed))
     if finished.partial and not finished.partial.endswith("ended in an error"):
         known = _cause(summary).partition("No response: ")[2][
@@ -54,16 +52,16 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
         cause = "" if known and known in finished.partial else _cause(summary)
         return ending(EXIT_INCOMPLETE, finished.partial, _done(summary), cause)
     if finished.partial or totals.errors:
-        errors = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
+        errors = f"{totals.errors} of {format_count(totals.cases, 'case')} ended in an error"
         return ending(EXIT_INCOMPLETE, errors, _cause(summary))
     failed = [gate for gate in gates if not gate.passed]
     if failed:
         conditions = _and_more(", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS]), failed)
         return ending(
-            EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({conditions})"
+            EXIT_GATE, f"{len(failed)} of {format_count(len(gates), 'gate')} failed ({conditions})"
         )
     return ending(
-        EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates)
+        EXIT_OK, f"{format_count(len(gates), 'gate')} passed" if gates else "", gated=bool(gates)
     )
 
 
@@ -77,7 +75,9 @@ def end_of_reading(partial: str, sentence: str) -> Ending:
 
 
 def _done(summary: Summary) -> str:
-    return f"{summary.figures.totals.cases} of {counted(summary.run.selected or 0, 'case')} done"
+    return (
+        f"{summary.figures.totals.cases} of {format_count(summary.run.selected or 0, 'case')} done"
+    )
 
 
 def _passed(summary: Summary) -> str:
@@ -85,10 +85,10 @@ def _passed(summary: Summary) -> str:
     if summary.run.profile.name is None:
         scored = totals.cases - totals.errors
         if scored and not any(average.n for average in summary.figures.average_scores.values()):
-            return f"no metric is applicable to any of {counted(scored, 'case')}, no profile"
-        return f"{counted(scored, 'case')} scored, no profile"
+            return f"no metric is applicable to any of {format_count(scored, 'case')}, no profile"
+        return f"{format_count(scored, 'case')} scored, no profile"
     unscored = f" ({totals.unscored} without an applicable criterion)" if totals.unscored else ""
-    return f"{totals.passed} of {counted(totals.cases, 'case')} passed{unscored}"
+    return f"{totals.passed} of {format_count(totals.cases, 'case')} passed{unscored}"
 
 
 def _cause(summary: Summary) -> str:
@@ -97,7 +97,7 @@ def _cause(summary: Summary) -> str:
         return ""
     message, count = next(iter(summary.errors.items()))
     shown = message if len(message) <= _SHOWN_CAUSE else f"{message[:_SHOWN_CAUSE]}…"
-    return f"most frequent cause ({counted(count, 'time')}): {shown}"
+    return f"most frequent cause ({format_count(count, 'time')}): {shown}"
 
 
 def _gate(gate: GateResult) -> str:

@@ -40,7 +40,7 @@ from answerkey.runs.store import (
 from answerkey.runs.suite import Suite, load_suite, suite_of
 from answerkey.runs.tally import OutcomeTally, tally_from_json
 from answerkey.targets.resolve import Recorded
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Case, Outcome, Status
 
 
@@ -273,7 +273,7 @@ def _stops_at(run: _Execution, n: int, outcome: Outcome) -> bool:
 def _finished(run: _Execution, folder: Path) -> Finished:
     first = min(run.stopped, default=None, key=lambda numbered: numbered[0])
     left, limit = run.prepared.answers - run.store.state.count(FINISHED), run.options.resume_limit
-    rest = counted(left, "case" if run.prepared.repeats.times == 1 else "answer")
+    rest = format_count(left, "case" if run.prepared.repeats.times == 1 else "answer")
     why = (
         f"{rest} ended in an error"
         if limit is None

@@ -9,12 +9,12 @@ from answerkey.metrics.semantic import READINGS
 from answerkey.runs.number_tally import Mean, NumberTally
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.tally import SATISFYING, OutcomeTally
-from answerkey.types import Criterion, Profile
+from answerkey.types import Profile, ProfileLine
 
 Range = tuple[float, float] | None
 Rate = tuple[float | None, Range]
 _DEFAULT_READINGS = {
-    name: Criterion(
+    name: ProfileLine(
         name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher"
     )
     for name, (mark, text) in READINGS.items()
@@ -117,7 +117,7 @@ class Figures:
 
 
 def figures_of(
-    tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Criterion] | None = None
+    tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, ProfileLine] | None = None
 ) -> Figures:
     """Rates are shares of all cases: a case with an error satisfied nobody."""
     count, judged = tally.count, tally.judged
@@ -190,7 +190,7 @@ def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
 
 
 def _metric_mean(
-    tally: OutcomeTally, name: str, readings: Mapping[str, Criterion] | None
+    tally: OutcomeTally, name: str, readings: Mapping[str, ProfileLine] | None
 ) -> MetricMean:
     mean = tally.scores.get(name, NumberTally()).figure(tally.count)
     reading, criterion = None if readings is None else "", readings.get(name) if readings else None
@@ -211,7 +211,7 @@ def _metric_mean(
     )
 
 
-def readings_of(profile: Profile | None) -> Mapping[str, Criterion]:
+def readings_of(profile: Profile | None) -> Mapping[str, ProfileLine]:
     """The profile's thresholds and words take precedence over the metric's own."""
-    criteria = profile.rules.criteria if profile else ()
+    criteria = profile.rules.lines if profile else ()
     return _DEFAULT_READINGS | {c.metric: c for c in criteria if c.reading and c.floor is not None}

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 import msgspec
 
 from answerkey import __version__
-from answerkey.coerce.values import is_mapping, shown
+from answerkey.coerce.values import describe_value, is_mapping
 from answerkey.errors import StorageError
 from answerkey.files import json_line, read_as, read_json
 from answerkey.runs.records import digest_of, to_json
@@ -121,7 +121,7 @@ def _check_header(line: bytes, path: Path) -> None:
     found = header.get("format") if is_mapping(header) else None
     if found != FORMAT:
         raise StorageError(
-            f"{path}, line 1: format {shown(found)}, this version reads {FORMAT}; use the version that wrote it"
+            f"{path}, line 1: format {describe_value(found)}, this version reads {FORMAT}; use the version that wrote it"
         )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, cast
 
-from answerkey.cases import load_cases, read_responses
+from answerkey.cases import read_cases, read_responses
 from answerkey.coerce.columns import COLUMNS, near_column
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import json_line
@@ -178,7 +178,7 @@ def _lacking(
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
     wanted = (
-        (n, c) for n, c in enumerate(load_cases(suite.cases, suite.folder)) if selection.wants(c)
+        (n, c) for n, c in enumerate(read_cases(suite.cases, suite.folder)) if selection.wants(c)
     )
     return islice(wanted, selection.limit)
 

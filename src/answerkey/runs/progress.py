@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from answerkey.runs.control import Watch
 from answerkey.runs.tally import OutcomeTally
-from answerkey.text import counted, duration, printable
+from answerkey.text import duration, format_count, printable
 from answerkey.types import Outcome, Status
 
 _LINE_EVERY = 10.0
@@ -97,7 +97,7 @@ class ProgressFigures:
         if self.judged:
             parts.append(f"{self.judged - self.passed} failed")
         if self.errors:
-            parts.append(counted(self.errors, "error"))
+            parts.append(format_count(self.errors, "error"))
         if self.slowest[1]:
             parts.append(f"slowest {duration(self.slowest[0])} ({printable(self.slowest[1])[:40]})")
         return ", ".join(parts)
@@ -151,7 +151,7 @@ class Lines(Display):
     def _begin(self) -> None:
         total, done = self._figures.total, self._figures.done
         self._last = self._clock()
-        self.note(counted(total, "case") + (f", {done} already done" if done else ""))
+        self.note(format_count(total, "case") + (f", {done} already done" if done else ""))
 
     def _changed(self) -> None:
         if self._clock() - self._last >= _LINE_EVERY:

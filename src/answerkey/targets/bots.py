@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from answerkey.coerce.tables import read_rows
+from answerkey.coerce.tables import read_table_rows
 from answerkey.coerce.values import as_text, as_texts
 from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import FaqTable, FullContextTable, RagTable
@@ -17,7 +17,7 @@ from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Chat, Reply, load_chat
 from answerkey.retrieval.retriever import Retriever, open_retriever
-from answerkey.targets.fields import messages
+from answerkey.targets.fields import chat_messages
 from answerkey.types import Passage, Question, Response
 
 OUT_OF_SCOPE = "Sorry, this is out of scope: the documents do not hold an answer to it."
@@ -55,10 +55,10 @@ class RagBot:
         )
         sources = tuple(f"page {place}" if place.isdigit() else place for place in places)
         if self._chat is not None:
-            reply = self._chat.complete(prompt(question, passages))
+            reply = self._chat.complete(build_prompt(question, passages))
             return replace(_written(reply), passages=passages, sources=sources)
         with self._extracting:
-            found, nearest = extract(question.text, passages, self._embed)
+            found, nearest = extract_answer(question.text, passages, self._embed)
         answer = found if found and nearest >= self._minimum else OUT_OF_SCOPE
         return Response(
             answer=answer, passages=passages, sources=sources, extra={"support": nearest}
@@ -86,11 +86,15 @@ def make_rag(settings: Mapping[str, object], folder: Path) -> RagBot:
     return RagBot(open_retriever(read, embed, folder), embed, chat, read.k, read.minimum)
 
 
-def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tuple[str, float]:
+def extract_answer(
+    question: str, passages: Sequence[Passage], embed: Embedder
+) -> tuple[str, float]:
     """Up to three sentences, in the order of the passages, each with the number of its passage as [n]; and the cosine of
     the nearest one, 0 where there is none."""
     found = [
-        (number, text) for number, passage in enumerate(passages, 1) for text in split(passage.text)
+        (number, text)
+        for number, passage in enumerate(passages, 1)
+        for text in split_sentences(passage.text)
     ]
     found = list({text: (number, text) for number, text in reversed(found)}.values())[::-1]
     if not found:
@@ -108,16 +112,16 @@ def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tupl
     return " ".join(cited), best
 
 
-def split(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Sentences, on one line each, without the headings; `RM 0.85` stays whole."""
     parts = _SENTENCE_END.split(_HEADING.sub("\n\n", text))
     return [" ".join(part.split()) for part in parts if re.search(r"\w", part)]
 
 
-def prompt(question: Question, passages: Sequence[Passage]) -> list[dict[str, str]]:
+def build_prompt(question: Question, passages: Sequence[Passage]) -> list[dict[str, str]]:
     """The messages for the model: instruction, history, numbered passages and the question."""
     listed = "\n\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
-    return messages(
+    return chat_messages(
         question, _INSTRUCTION, f"Passages:\n{listed or '(none)'}\n\nQuestion: {question.text}"
     )
 
@@ -143,7 +147,7 @@ class FullContextBot:
 
     def ask(self, question: Question) -> Response:
         asked = f"{self._before}{question.text}{self._after}"
-        return _written(self._chat.complete(messages(question, asked=asked)))
+        return _written(self._chat.complete(chat_messages(question, asked=asked)))
 
     def close(self) -> None:
         self._chat.close()
@@ -234,7 +238,7 @@ def make_faq(settings: Mapping[str, object], folder: Path) -> FaqBot:
 def read_faq(path: Path) -> tuple[FaqRow, ...]:
     """The rows of the file in order; the answer is the column `answer`, or else `expected`, under any usual name."""
     rows: list[FaqRow] = []
-    for number, (row, place) in enumerate(read_rows(path, path.name), 1):
+    for number, (row, place) in enumerate(read_table_rows(path, path.name), 1):
         row = {_SHORT.get(name, name): value for name, value in row.items()}
         question = as_text(row.get("question"), "question", place)
         answer = as_texts(row.get("answer") or row.get("expected"), "answer", place)

@@ -22,7 +22,7 @@ from answerkey.coerce.values import is_mapping
 from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import Fields, read_fields, turns
+from answerkey.targets.fields import Fields, history_turns, read_fields
 from answerkey.targets.respond import MAX_SIZE, FailedExchange, content_error, infrastructure_error
 from answerkey.types import Question, Response
 from answerkey.user_code import environment_secrets
@@ -45,7 +45,7 @@ class CommandTarget:
             self._free.put(process)
 
     def ask(self, question: Question) -> Response:
-        sent = {"id": question.id, "question": question.text, "history": turns(question)}
+        sent = {"id": question.id, "question": question.text, "history": history_turns(question)}
         process = self._free.get()
         try:
             start = perf_counter()
@@ -87,7 +87,7 @@ def _start(line: bytes) -> str:
     return " ".join(line.decode("utf-8", "replace").split())[:150]
 
 
-def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
+def make_command_target(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
     """A path in the first word of the command line is relative to the suite's folder."""
     settings = read_table(CommandTable, table, "[target]")
     given = settings.run

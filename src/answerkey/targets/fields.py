@@ -23,12 +23,12 @@ _PLACE = re.compile(r"\{(\w+)\}")
 PLACES = ("question", "history", "id")
 
 
-def turns(question: Question) -> list[dict[str, str]]:
+def history_turns(question: Question) -> list[dict[str, str]]:
     """The history as every target sees it: `[{"user": …, "answer": …}, …]`, oldest first."""
     return [{"user": turn.user, "answer": turn.answer} for turn in question.history]
 
 
-def messages(
+def chat_messages(
     question: Question, system: str = "", asked: str | None = None
 ) -> list[dict[str, str]]:
     """The conversation so far and the question (or `asked` in its place), as chat endpoints take them."""
@@ -45,7 +45,7 @@ def fill(template: object, question: Question) -> object:
 
     def filled(text: str) -> object:
         if text == "{history}":
-            return turns(question)
+            return history_turns(question)
         return _PLACE.sub(lambda match: _text(match, question), text)
 
     return each_text(template, filled)
@@ -133,7 +133,7 @@ def read_fields(settings: ReplyTable, defaults: Mapping[str, str] | None = None)
     return Fields({name: json_path(text, name) for name, text in texts.items()})
 
 
-def parse(text: str) -> object:
+def parse_reply_json(text: str) -> object:
     """The JSON value in a reply."""
     start, shown = text.lstrip()[:100].lower(), " ".join(text[:1000].split())[:150]
     if start.startswith(("<!doctype", "<html", "<head", "<body")):

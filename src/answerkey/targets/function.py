@@ -15,7 +15,7 @@ from answerkey.coerce.columns import COLUMNS
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import PythonTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import turns
+from answerkey.targets.fields import history_turns
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
 from answerkey.types import Question, Response
 from answerkey.user_code import error_text, load_object
@@ -73,7 +73,7 @@ class PythonTarget:
         return self._threads.call(called, self._timeout)
 
 
-def make(table: Mapping[str, object], folder: Path, timeout: float) -> PythonTarget:
+def make_python_target(table: Mapping[str, object], folder: Path, timeout: float) -> PythonTarget:
     spec = read_table(PythonTable, table, "[target]").call
     if not spec:
         raise SettingsError('[target] needs call, for example call = "bot:answer"')
@@ -132,9 +132,9 @@ def _adapt(function: Callable[..., object], spec: str) -> Call:
         p.name == "history" and p is not first and p.kind is not p.POSITIONAL_ONLY
         for p in parameters
     ):
-        return lambda question: send(question.text, history=turns(question))
+        return lambda question: send(question.text, history=history_turns(question))
     if needed:
-        return lambda question: send(question.text, turns(question))
+        return lambda question: send(question.text, history_turns(question))
     return lambda question: send(question.text)
 
 

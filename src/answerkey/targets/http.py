@@ -31,13 +31,13 @@ from answerkey.net import (
 from answerkey.secrets import Secrets, with_variables
 from answerkey.targets.fields import (
     Fields,
+    chat_messages,
     check_places,
     each_text,
     fill,
     fill_address,
     json_path,
-    messages,
-    parse,
+    parse_reply_json,
     read_fields,
 )
 from answerkey.targets.respond import MAX_SIZE, FailedExchange, content_error, infrastructure_error
@@ -75,7 +75,7 @@ class HttpTarget:
         self._wire.close()
 
 
-def make(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarget:
+def make_http_target(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarget:
     if "gradio" in table:
         return _gradio(table, timeout)
     if "openai" in table or "chat" in table:
@@ -124,7 +124,11 @@ def _openai(table: Mapping[str, object], timeout: float) -> HttpTarget:
             if not model:
                 detail = f"{base}/models lists none; put model = … in the suite"
                 raise FailedExchange(infrastructure_error("no model", detail))
-        body = {"model": model, "messages": messages(question, settings.system), **settings.body}
+        body = {
+            "model": model,
+            "messages": chat_messages(question, settings.system),
+            **settings.body,
+        }
         return wire.json("POST", f"{base}/chat/completions", body=body)
 
     return HttpTarget(exchange, wire, read_fields(settings, _CHAT_PATHS))
@@ -164,7 +168,7 @@ def _gradio(table: Mapping[str, object], timeout: float) -> HttpTarget:
         with wire.stream("GET", f"{base}{prefixes[0]}/{called}/{quote(str(event))}") as stream:
             for name, text in events(wire.chunks(stream)):
                 if name == "complete":
-                    return hide(parse(text))
+                    return hide(parse_reply_json(text))
                 if name == "error":
                     raise FailedExchange(
                         content_error("the app reported an error", hide(_event_message(text)))
@@ -237,7 +241,7 @@ class Wire:
             raise FailedExchange(
                 content_error("the reply is not valid UTF-8", str(error))
             ) from None
-        return self.secrets.hide_in(parse(self.secrets.hide(text)))
+        return self.secrets.hide_in(parse_reply_json(self.secrets.hide(text)))
 
     @contextmanager
     def stream(

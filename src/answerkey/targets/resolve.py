@@ -15,7 +15,7 @@ from answerkey.config.declare import read_table, settings_of, shown
 from answerkey.config.target_tables import TARGET_TABLES, LiveTable, PythonTable, RecordedTable
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.targets.function import object_target
-from answerkey.targets.respond import content_error, flagged
+from answerkey.targets.respond import content_error, flag_error_text
 from answerkey.types import Case, Question, Response, Target
 from answerkey.user_code import load_object
 
@@ -26,8 +26,13 @@ BOTS = {
     "full-context": "answerkey.targets.bots:make_full_context",
     "routed-kpi": "answerkey.demo.routed_kpi:make",
 }
-_MODULES = {"python": "function", "http": "http", "command": "command"}
-KINDS = ("recorded", *_MODULES, *BOTS)
+# Imported when a suite asks for one: most runs need a single kind.
+_MAKERS = {
+    "python": ("answerkey.targets.function", "make_python_target"),
+    "http": ("answerkey.targets.http", "make_http_target"),
+    "command": ("answerkey.targets.command", "make_command_target"),
+}
+KINDS = ("recorded", *_MAKERS, *BOTS)
 _IMPLIED = {
     "url": "http",
     "openai": "http",
@@ -70,9 +75,8 @@ def make_target(
             object_target(load_object(spec, folder, "[target] make")(own, folder), timeout, spec),
             live,
         )
-    make: Callable[[Settings, Path, float], Target] = import_module(
-        f"answerkey.targets.{_MODULES[kind]}"
-    ).make
+    module, maker = _MAKERS[kind]
+    make: Callable[[Settings, Path, float], Target] = getattr(import_module(module), maker)
     return Live(make(table, folder, timeout), live)
 
 
@@ -147,7 +151,7 @@ class Recorded:
             and not given.passages
         ):
             return content_error("no answer recorded", f'case "{case_id}"')
-        return flagged(given, case_id)
+        return flag_error_text(given, case_id)
 
 
 def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:
@@ -192,7 +196,7 @@ class Live:
                 sleep(self._settings.retry_wait * 2 ** (tries - 1))
                 response = self._target.ask(question)
                 tries += 1
-        response = flagged(response, question.id)
+        response = flag_error_text(response, question.id)
         return (
             response if tries == 1 else replace(response, extra={**response.extra, "tries": tries})
         )

@@ -124,7 +124,7 @@ def _field(value: object, name: str) -> object:
     return value.get(name) if is_mapping(value) else getattr(value, name, None)
 
 
-def flagged(response: Response, case_id: str) -> Response:
+def flag_error_text(response: Response, case_id: str) -> Response:
     """The response; where its answer reads like an error message, with a note in `extra` and a warning in the log."""
     answer = (response.answer or "").strip()
     if response.error is not None or not _ERROR_TEXT.match(answer[:500]):

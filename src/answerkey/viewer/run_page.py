@@ -111,7 +111,7 @@ def run_page(request: Request) -> Response:
 
 def _metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics of the profile first, then others, as many as fit."""
-    weighed = [criterion.metric for criterion in profile.criteria] if profile else []
+    weighed = [criterion.metric for criterion in profile.lines] if profile else []
     names = dict.fromkeys([*weighed, *rows.metrics])
     return [name for name in names if name in rows.metrics][:_MOST_COLUMNS]
 
@@ -144,7 +144,7 @@ def _lowest_metrics(n: int, rows: Rows, profile: Profile | None) -> list[tuple[s
     if profile is None:
         return []
     shares: list[tuple[float, str, float]] = []
-    for criterion in profile.rules_for(rows.route[n]).criteria:
+    for criterion in profile.rules_for(rows.route[n]).lines:
         if criterion.metric not in rows.metrics or not criterion.weight:
             continue
         value = rows.metrics[criterion.metric][n]

@@ -251,7 +251,7 @@ model = "x"
 
     def test_the_profile_passes_a_case_that_meets_them_all(self) -> None:
         profile = load_profile("criteria")
-        assert [c.metric for c in profile.rules.criteria] == ["criteria"]
+        assert [c.metric for c in profile.rules.lines] == ["criteria"]
 
 
 def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:

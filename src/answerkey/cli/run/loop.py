@@ -27,7 +27,7 @@ from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import Recorded, check_target
-from answerkey.text import counted
+from answerkey.text import format_count
 
 
 @contextmanager
@@ -137,10 +137,10 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
         return EXIT_OK
     often = f", {times} times each," if times > 1 else ""
     show(
-        f"{counted(prepared.count, 'case')} would be sent{often} to the {target} target, {suite.run.workers} at a time"
+        f"{format_count(prepared.count, 'case')} would be sent{often} to the {target} target, {suite.run.workers} at a time"
     )
     show(f"metrics: {', '.join(names)}")
-    show(f"judge: {counted(calls * prepared.answers, 'call')}, about {tokens:,} tokens")
+    show(f"judge: {format_count(calls * prepared.answers, 'call')}, about {tokens:,} tokens")
     for case in first:
         show(f"  {case['id']}: {' '.join(case['question'].split())[:100]}")
     if prepared.count > len(first):

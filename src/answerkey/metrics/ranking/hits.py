@@ -13,7 +13,7 @@ from struct import error as StructError
 import numpy as np
 from numpy.typing import NDArray
 
-from answerkey.coerce.passages import aligned
+from answerkey.coerce.passages import align_labels
 from answerkey.errors import InputError
 from answerkey.types import LARGEST
 
@@ -168,7 +168,7 @@ def _hits_in_block(
             raise InputError("a score is not a number") from None
         scores = [*map(run.get, grades, repeat(_ABSENT))]
         if pages and _ABSENT in scores:
-            grades = aligned(grades, run)
+            grades = align_labels(grades, run)
             scores = [*map(run.get, grades, repeat(_ABSENT))]
         own += scores
         named.append(grades)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
-from answerkey.coerce.passages import aligned, clean_id, passage_id
+from answerkey.coerce.passages import align_labels, clean_id, passage_id
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import Facts, metric_group
@@ -135,7 +135,9 @@ def _hits(
         return hits_in_scores([one or {} for one in scored], labels, pages=pages)
     ordered = [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs]
     return hits_in_rankings(
-        ordered, [aligned(grades, one) for grades, one in zip(labels, ordered, strict=True)], unit
+        ordered,
+        [align_labels(grades, one) for grades, one in zip(labels, ordered, strict=True)],
+        unit,
     )
 
 
@@ -160,7 +162,9 @@ def ranking_metrics(
     check_unit(unit)
     rankings = [ranking_of(response) for _, response in pairs]
     labels = [
-        aligned({clean_id(key): grade for key, grade in (case.relevant or {}).items()}, ranking)
+        align_labels(
+            {clean_id(key): grade for key, grade in (case.relevant or {}).items()}, ranking
+        )
         for (case, _), ranking in zip(pairs, rankings, strict=True)
     ]
     hits = hits_in_rankings(rankings, labels, unit)

@@ -32,7 +32,7 @@ from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.store import locked, new_folder, sealed
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import Recorded
-from answerkey.text import counted
+from answerkey.text import format_count
 from answerkey.types import Json
 
 _STORE = 100 << 20  # bytes; only small messages go through Ray's own memory
@@ -146,7 +146,7 @@ def run_on_cluster(
                 if left <= 0
                 else stop.reason
                 if stop
-                else f"{counted(left, 'case')} ended in an error"
+                else f"{format_count(left, 'case')} ended in an error"
             )
             finished = Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
             write_manifest(folder, sealed(folder, replace(manifest, partial=finished.partial)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from answerkey.cases.loader import case_files, checked, read_file, shown_name
+from answerkey.cases.loader import case_files, check_cases, read_file, relative_name
 from answerkey.cases.shapes import cases_of_rows
 from answerkey.coerce.decode import encoding_of
 from answerkey.coerce.tables import parquet_rows, rows_of_lines
@@ -57,7 +57,7 @@ def cut(patterns: Sequence[str], folder: Path, size: int) -> list[Shard]:
 
 
 def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
-    whole = Shard(0, path, shown_name(path, folder), "file")
+    whole = Shard(0, path, relative_name(path, folder), "file")
     ending = path.suffix.lower()
     if path.is_dir() or path.stat().st_size == 0:
         yield whole
@@ -133,7 +133,7 @@ class Sharded:
 
     def __call__(self) -> Iterator[tuple[int, Case]]:
         self.shards, wanted = [], 0
-        for n, case in enumerate(checked(self._in_order(), self._where)):
+        for n, case in enumerate(check_cases(self._in_order(), self._where)):
             if not self._selection.wants(case):
                 continue
             wanted += 1
