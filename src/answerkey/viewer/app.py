@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jinja2 import TemplateError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -20,7 +21,7 @@ from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.downloads import export_cases, run_file, sweep_file
 from answerkey.viewer.guard import Guard, Rules
 from answerkey.viewer.home_page import home_page
-from answerkey.viewer.label_page import label_case, label_page, label_start
+from answerkey.viewer.label_page import label_case, label_page, label_start, set_labeller
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.live_page import live_events, live_page
 from answerkey.viewer.render import respond_problem
@@ -44,6 +45,7 @@ _ROUTES = [
     Route("/compare", compare_page),
     Route("/trend", trend_page),
     Route("/label", label_start),
+    Route("/label/{run:path}/name", set_labeller, methods=["POST"]),
     Route("/label/{run:path}", label_page),
     Route("/run/{run:path}/case/{n:int}/label", label_case, methods=["POST"]),
     Route("/run/{run:path}/case/{n:int}", case_page),
@@ -61,10 +63,14 @@ _ROUTES = [
 def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
     """The application for the runs below `root`; `labeller` is the name for labels given here."""
     static = StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")])
+    handlers: dict[Any, Any] = dict.fromkeys(
+        (AnswerkeyError, HTTPException, *DAMAGE), _show_problem
+    )
+    handlers[ClientDisconnect] = _drop_request
     app = Starlette(
         routes=[*_ROUTES, Mount("/static", static)],
         middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers=dict.fromkeys((AnswerkeyError, HTTPException, *DAMAGE), _show_problem),
+        exception_handlers=handlers,
     )
     app.state.library = RunLibrary(root)
     app.state.labeller = labeller
@@ -86,3 +92,8 @@ def _show_problem(request: Request, error: Exception) -> Response:
     detail = short_label(f"{type(error).__name__}: {error}", 200)
     message = f"This page cannot be shown; the files of the run may be damaged ({detail})."
     return respond_problem(request, message, 422)
+
+
+def _drop_request(request: Request, error: Exception) -> Response:
+    """The browser went away while it sent a form: nobody reads a reply, and nothing is kept."""
+    return Response(status_code=400)

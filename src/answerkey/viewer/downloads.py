@@ -92,4 +92,7 @@ def _send_file(folder: Path, name: str) -> Response:
         path = folder / "plots" / Path(name).name
     if path is None or not path.is_file():
         raise InputError(f'no file "{name}" here')
-    return FileResponse(path, filename=None if path.suffix == ".png" else path.name)
+    if path.suffix == ".png":
+        return FileResponse(path)
+    # The file may be damaged, so the reply does not promise that it is JSON, XML or a page.
+    return FileResponse(path, filename=path.name, media_type="application/octet-stream")

@@ -48,9 +48,6 @@ async def label_case(request: Request) -> Response:
 def label_page(request: Request) -> Response:
     """The next case for this person, or the one of the address; `decide` settles a disagreement."""
     library, folder = requested_run(request)
-    name = request.query_params.get("as")
-    if name is not None:
-        return _remember_name(request, name)
     rows = read_rows(folder)
     labels = read_run_labels(folder)
     person = labeller_name(request)
@@ -93,10 +90,16 @@ def label_page(request: Request) -> Response:
     return respond(request, "label.html", data)
 
 
-def _remember_name(request: Request, name: str) -> Response:
-    reply = RedirectResponse(request.url.path, 303)
-    value = quote(name.strip()[:LONGEST_NAME])
-    reply.set_cookie(NAME_COOKIE, value, httponly=True, samesite="strict")
+async def set_labeller(request: Request) -> Response:
+    """Remember the name in this browser.
+
+    Only a form of our own page can do this: an address that sets the name could be put on any site.
+    """
+    requested_run(request)
+    form = await read_form(request)
+    name = form.get("name", "").strip()[:LONGEST_NAME]
+    reply = RedirectResponse(request.url.path.removesuffix("/name"), 303)
+    reply.set_cookie(NAME_COOKIE, quote(name), httponly=True, samesite="strict")
     return reply
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from answerkey.coerce.values import is_list
+from answerkey.config.declare import TomlTable
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
 from answerkey.reports.rows import journal_state
@@ -118,6 +119,7 @@ class RunLibrary:
             bot,
             profile,
             manifest.fingerprint,
+            manifest.settings.metrics,
             manifest.count,
         )
         if summary is None:
@@ -149,6 +151,7 @@ class RunEntry:
     bot: str = ""
     profile: str | None = None
     fingerprint: dict[str, str] = field(default_factory=dict[str, str])
+    metric_settings: TomlTable = field(default_factory=TomlTable)
     count: int | None = None
     cases: int | None = None
     pass_rate: float | None = None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
+
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
@@ -105,8 +108,14 @@ def run_page(request: Request) -> Response:
         card=card_lines(summary.judge) if summary.judge else [],
     )
     # Made after the page is sent: a search that comes next needs it.
-    reply.background = BackgroundTask(write_search_text, folder)
+    reply.background = BackgroundTask(_prepare_search, folder)
     return reply
+
+
+def _prepare_search(folder: Path) -> None:
+    # The page is sent: an error here must not become a second reply on the same connection.
+    with suppress(Exception):
+        write_search_text(folder)
 
 
 def _metric_columns(rows: Rows, profile: Profile | None) -> list[str]:

@@ -1,4 +1,8 @@
-"""Which runs of a suite are best in a metric, and which are not significantly different from it."""
+"""Which runs of a suite are best in a metric, and which are not significantly different from it.
+
+Only runs with the scoring setup of the newest one are compared: a score by other rules is no
+better or worse, it is another measurement.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from answerkey.comparison.comparison import better_direction
 from answerkey.comparison.significance import holm, t_test_p
 from answerkey.errors import AnswerkeyError
 from answerkey.reports.rows import journal_state, read_rows
+from answerkey.runs.records import SCORING
 from answerkey.viewer.library import RunEntry, RunLibrary
 
 _SIGNIFICANT = 0.05
@@ -22,11 +27,19 @@ _Values = dict[str, float]  # of one metric in one run, by case
 
 
 def mark_best_runs(library: RunLibrary, runs: Sequence[RunEntry]) -> None:
-    """Fill in `marks`: per metric `best`, or `tie` for a run that may be as good as the best."""
-    folders = tuple(library.run(entry.run) for entry in runs)
+    """Fill in `marks` of runs, newest first: per metric `best`, or `tie` if it may be as good."""
+    comparable = [entry for entry in runs if scored_alike(entry, runs[0])]
+    folders = tuple(library.run(entry.run) for entry in comparable)
     states = tuple(map(journal_state, folders))
-    for entry, marks in zip(runs, _mark_folders(folders, states), strict=True):
+    for entry, marks in zip(comparable, _mark_folders(folders, states), strict=True):
         entry.marks = marks
+
+
+def scored_alike(a: RunEntry, b: RunEntry) -> bool:
+    """Whether profile, metrics, their settings, judge and embedding model are the same."""
+    if a.metric_settings != b.metric_settings:
+        return False
+    return all(a.fingerprint.get(part) == b.fingerprint.get(part) for part in SCORING)
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ from answerkey.reports.chart_style import Spec, add_title, load_chart
 from answerkey.text import short_label
 from answerkey.viewer.library import RunEntry, RunLibrary
 from answerkey.viewer.render import respond
-from answerkey.viewer.trend_marks import mark_best_runs
+from answerkey.viewer.trend_marks import mark_best_runs, scored_alike
 
 _MOST_RUNS = 40
 _MOST_COMPARED = 12
@@ -35,16 +35,18 @@ def trend_page(request: Request) -> Response:
         "metrics": list(dict.fromkeys(metric for entry in runs for metric in entry.means)),
         "charts": trend_chart(runs[::-1]),
     }
-    return respond(request, "trend.html", data, compared=len(compared))
+    alike = sum(scored_alike(entry, runs[0]) for entry in compared)
+    return respond(request, "trend.html", data, alike=alike, others=len(compared) - alike)
 
 
 def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
     """One point per run, oldest first, with its 95 % interval; empty for fewer than two points."""
     values: list[Spec] = []
     for run in runs:
-        if run.pass_rate is None or not run.pass_rate_ci95:
+        if run.pass_rate is None:
             continue
-        low, high = run.pass_rate_ci95
+        # A run with a single conversation or cluster has a rate, but no interval.
+        low, high = run.pass_rate_ci95 or (run.pass_rate, run.pass_rate)
         values.append(
             {
                 "order": len(values),

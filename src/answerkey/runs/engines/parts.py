@@ -216,12 +216,15 @@ def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[Nu
 
 def worst_positions(folder: Path, most: int) -> list[int]:
     """The failed cases, worst first: errors before the lowest scores. Only three columns are read."""
+    parts = [str(path) for path in list_parts(folder)]
+    if not parts:  # killed before the first part was written
+        return []
     import duckdb
 
     found = duckdb.execute(
         """SELECT n FROM read_parquet(?) WHERE NOT verdict.passed AND verdict.status <> 'SCORED'
         ORDER BY coalesce(verdict.score, -1), n LIMIT ?""",
-        [[str(path) for path in list_parts(folder)], most],
+        [parts, most],
     )
     return [n for (n,) in found.fetchall()]
 

@@ -1,8 +1,7 @@
-"""The trend of a suite, the best run by each metric, and sweeps."""
+"""The trend of a suite, and the best run by each metric."""
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +31,6 @@ def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:
     assert (chosen["a"], chosen["b"]) == (older, newer)
 
 
-def test_a_sweep_is_shown_by_metric_type_and_k(app: Any) -> None:
-    told = ask(app, "/sweep/bot_sweep_1?metric=recall&k=3&format=json").json()
-    assert [row["k"] for row in told["rows"]] == [3, 3, 3]
-    assert [row["type"] for row in told["rows"]] == ["dense", "hybrid", "sparse"]
-    assert len(told["chosen_charts"]["chosen"]["data"]["values"]) == 3
-    assert len(ask(app, "/sweep/bot_sweep_1?type=hybrid&format=json").json()["rows"]) == 2
-    assert "recall of the chosen settings" in ask(app, "/sweep/bot_sweep_1?metric=recall").text
-    assert ask(app, "/sweep/bot_sweep_1?metric=recal").status == 404
-    assert "did you mean" in html.unescape(ask(app, "/sweep/bot_sweep_1?metric=recal").text)
-
-
 def test_the_best_run_per_metric_and_its_ties_are_marked(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     shifts = (0.0, 0.3, 0.31, 0.05)
@@ -66,3 +54,40 @@ def test_the_best_run_per_metric_and_its_ties_are_marked(tmp_path: Path) -> None
         assert runs[f"bot_{n}"].get("keyword_recall") == ("tie" if p >= 0.05 else None)
     assert {mark.get("keyword_recall") for mark in runs.values()} == {"best", "tie", None}
     assert "≈" in ask(app, "/trend?suite=bot").text
+
+
+def _score_runs(folder: Path, values: list[float], **more: Any) -> None:
+    outcomes = [
+        outcome(Case(f"c{n}", "q?"), Response("a"), {"keyword_recall": Score(value)})
+        for n, value in enumerate(values)
+    ]
+    make_run(folder, outcomes, "bot", reports=None, **more)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"settings": {"metrics": {"keyword_recall": {"tolerance": 0.5}}}},
+        {"fingerprint": {"cases": "c", "profile": "another", "metrics": "m", "judge": "none"}},
+    ],
+    ids=["settings of a metric", "profile"],
+)
+def test_a_run_with_another_scoring_setup_is_not_called_best(
+    other: dict[str, Any], tmp_path: Path
+) -> None:
+    fingerprint = {"cases": "c", "profile": "p", "metrics": "m", "judge": "none"}
+    values = [n / 30 for n in range(30)]
+    day = "2026-01-0{}T00:00:00+00:00"
+    _score_runs(tmp_path / "a", values, fingerprint=fingerprint, created=day.format(3))
+    lower = [value / 2 for value in values]
+    _score_runs(tmp_path / "b", lower, fingerprint=fingerprint, created=day.format(2))
+    higher = [min(1.0, value + 0.3) for value in values]
+    _score_runs(
+        tmp_path / "c", higher, **{"fingerprint": fingerprint, **other}, created=day.format(1)
+    )
+    app = make_app(tmp_path, Rules())
+    runs = ask(app, "/trend?suite=bot&format=json").json()["runs"]
+    marks = {run["run"]: run["marks"].get("keyword_recall") for run in runs}
+    assert marks == {"a": "best", "b": None, "c": None}
+    page = ask(app, "/trend?suite=bot").text
+    assert "1 run was scored by another setup and is not compared." in page
