@@ -3,7 +3,8 @@
 import pytest
 
 from answerkey.language.dates import Date, dates
-from answerkey.language.quantities import figures, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import figures
 from answerkey.metrics.criteria import number_close
 from answerkey.types import Case, Response
 

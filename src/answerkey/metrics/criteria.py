@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 
 from answerkey.coerce.requirements import PATTERN_SECONDS, find_pattern
-from answerkey.language.quantities import Figure, figures, within
+from answerkey.language.figure_match import within
+from answerkey.language.quantities import Figure, figures
 from answerkey.metrics.registry import metric
 from answerkey.text import fold, format_count, numbers
 from answerkey.types import Case, Response, Score

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.language.dates import Date, dates, periods
-from answerkey.language.quantities import Figure, figures, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure, figures
 from answerkey.metrics.agreement.comparable import plainly, read
 
 

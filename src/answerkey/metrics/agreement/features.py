@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from rapidfuzz import fuzz
 
-from answerkey.language.quantities import Figure, figures_agree, in_unit
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure, in_unit
 from answerkey.language.refusal import refusal
 from answerkey.language.stems import stem
 from answerkey.language.words import opposites

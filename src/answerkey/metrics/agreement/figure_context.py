@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from answerkey.language.quantities import Figure, figures, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure, figures
 from answerkey.language.words import bounds, poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.stance import RISE, marks, word_order

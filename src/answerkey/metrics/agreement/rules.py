@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from answerkey.language.dates import without_dates
-from answerkey.language.quantities import Figure, figures, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure, figures
 from answerkey.language.stems import stem
 from answerkey.language.words import poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.language.quantities import Figure, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure
 from answerkey.language.sentences import sentence_spans
 from answerkey.language.stems import stem
 from answerkey.language.words import phrases, poles, stem_list

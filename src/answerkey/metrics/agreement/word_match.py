@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 
 from rapidfuzz import fuzz, process
 
-from answerkey.language.quantities import Figure, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure
 from answerkey.language.stems import stem
 from answerkey.language.words import stem_list, synonyms, word_groups
 from answerkey.metrics.agreement.comparable import Text, Word

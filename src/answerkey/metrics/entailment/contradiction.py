@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from answerkey.language.quantities import Figure, figures_agree
+from answerkey.language.figure_match import figures_agree
+from answerkey.language.quantities import Figure
 from answerkey.language.words import opposites, poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.replacements import swapped

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from answerkey.errors import SettingsError
 from answerkey.language.dates import Date, dates
+from answerkey.language.figure_match import figures_agree, within
 from answerkey.language.numbers import in_digits
-from answerkey.language.quantities import FREQUENCY, Figure, figures, figures_agree, within
+from answerkey.language.quantities import FREQUENCY, Figure, figures
 from answerkey.language.refusal import refusal
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.figure_context import differences
