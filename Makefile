@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test quick lint format reference bench fuzz search clean
+.PHONY: demo test quick lint format reference docs bench fuzz search clean
 
 demo: $(READY)  ## score the shipped example world, offline
 	$(BIN)/answerkey demo
@@ -26,6 +26,9 @@ format: $(READY)
 
 reference: $(READY)  ## write docs/reference again from the code
 	$(BIN)/python tools/make_reference.py
+
+docs: $(READY)  ## the documentation as a site in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 bench: $(READY)  ## the benchmarks beside the peers; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))

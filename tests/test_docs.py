@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -240,3 +241,13 @@ def _with_runs(command: str, folder: Path) -> str:
         )
     runs = sorted(path.name for path in (folder / "mybot" / "results").iterdir())
     return command.replace("RUN_A", runs[0]).replace("RUN_B", runs[1])
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    assert (tmp_path / "start.html").exists()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
 
+import msgspec
+
 from answerkey.config.tables import ExecutionTable
 from answerkey.errors import SettingsError
 from answerkey.types import Outcome, Status, Verdict
@@ -91,7 +93,7 @@ class Repeats:
         for name, own in shown.scores.items():
             found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
             known = [score.value for score in found if score.value is not None]
-            mean = replace(own, value=fmean(known)) if known else own
+            mean = msgspec.structs.replace(own, value=fmean(known)) if known else own
             scores[name] = next((score for score in found if score.error is not None), mean)
         return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
 
