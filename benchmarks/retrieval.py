@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from answerkey.cases import read_cases
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable, SweepTable
 from answerkey.embed import load_embedder
 from answerkey.experiments.choice import cross_validate_choice
 from answerkey.experiments.grid import RRF, STANDARD_ALPHAS
@@ -55,7 +55,8 @@ def measured(folder: Path, model: str) -> bool:
         return True
     start = time.perf_counter()
     settings = RetrievalTable(
-        documents=folder / "corpus.jsonl", alphas=STANDARD_ALPHAS, ks=(K,), rrf=True
+        documents=folder / "corpus.jsonl",
+        sweep=SweepTable(alphas=STANDARD_ALPHAS, ks=(K,), rrf=True),
     )
     index = open_search_index(settings, load_embedder(model))
     cases = list(read_cases([folder / "dev.jsonl"], folder))

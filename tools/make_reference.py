@@ -19,13 +19,13 @@ import msgspec
 import answerkey
 from answerkey.cli.main import COMMANDS, load_command
 from answerkey.config.declare import Table, settings_of
-from answerkey.config.tables import (
-    EmbeddingTable,
-    ExecutionTable,
-    JudgeTable,
+from answerkey.config.retrieval_tables import (
+    ChunkTable,
     RetrievalTable,
-    SuiteTable,
+    StoreTable,
+    SweepTable,
 )
+from answerkey.config.tables import EmbeddingTable, ExecutionTable, JudgeTable, SuiteTable
 from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
 from answerkey.metrics.registry import Metric, all_metrics
 from answerkey.profiles.load import ProfileTable, builtin_names, builtin_text, load_profile
@@ -145,6 +145,9 @@ def suite() -> str:
         _section("[judge], and `llm` of a bot", JudgeTable),
         _section("[embedding]", EmbeddingTable),
         _section("[retrieval], and `rag`", RetrievalTable),
+        _section("[retrieval.chunks]", ChunkTable),
+        _section("[retrieval.sweep]", SweepTable),
+        _section("[retrieval.store]", StoreTable),
         _gates(),
     ]
     return "\n".join(parts)

@@ -14,16 +14,18 @@ from answerkey.config.declare import (
     about,
     check_settings,
     existing,
+    old_names,
     read_table,
     settings_of,
     shown,
+    use_new_names,
 )
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.config.tables import (
     EmbeddingTable,
     ExecutionTable,
     GateTable,
     JudgeTable,
-    RetrievalTable,
     SuiteTable,
 )
 from answerkey.config.target_tables import TARGET_TABLES
@@ -131,3 +133,28 @@ def test_every_declaration_can_be_decoded(kind):
     with suppress(msgspec.ValidationError, SettingsError):
         msgspec.convert({}, kind)
     assert all(setting.help for setting in settings_of(kind).values())
+
+
+def test_old_names_of_settings_move_to_their_table(tmp_path: Path) -> None:
+    """`chunks` was a file and is a table now; both forms are understood."""
+    old = {"index": "i.faiss", "chunks": "c.jsonl", "ks": [3], "chunk_sizes": [50, 100]}
+    new = {
+        "store": {"index": "i.faiss", "chunks": "c.jsonl"},
+        "sweep": {"ks": [3]},
+        "chunks": {"size": [50, 100]},
+    }
+    assert use_new_names(RetrievalTable, old, "[retrieval]") == new
+    assert use_new_names(RetrievalTable, new, "[retrieval]") == new
+    read = read_table(RetrievalTable, old, "[retrieval]", tmp_path)
+    assert read == read_table(RetrievalTable, new, "[retrieval]", tmp_path)
+    assert read.store.index == tmp_path / "i.faiss"
+    assert old_names(RetrievalTable, old)["ks"] == "sweep.ks"
+    assert not old_names(RetrievalTable, new)
+
+
+def test_a_setting_under_both_names_is_an_error() -> None:
+    table = {"documents": "d", "ks": [3], "sweep": {"ks": [5]}}
+    with pytest.raises(SettingsError, match=r"sets ks twice: also as sweep\.ks"):
+        read_table(RetrievalTable, table, "[retrieval]")
+    with pytest.raises(SettingsError, match=r"\[retrieval\.sweep\] has no setting \"kz\""):
+        read_table(RetrievalTable, {"documents": "d", "sweep": {"kz": [5]}}, "[retrieval]")

@@ -28,7 +28,7 @@ from tests.fuzz.mutate import NUMBERS, TEXTS, change, dumps, garble, number, tex
 from tests.fuzz.world import PROFILE, REPLIES, ROWS, toml
 
 from answerkey.cli.main import COMMANDS, load_command
-from answerkey.config import tables, target_tables
+from answerkey.config import retrieval_tables, tables, target_tables
 from answerkey.config.declare import Setting, choices_of, settings_of
 
 Surface = Callable[[Random, Path], FuzzInput]
@@ -95,7 +95,7 @@ def dry_run(rng: Random, world: Path) -> FuzzInput:
         "gate": tables.GateTable,
         "judge": tables.JudgeTable,
         "embedding": tables.EmbeddingTable,
-        "retrieval": tables.RetrievalTable,
+        "retrieval": retrieval_tables.RetrievalTable,
     }
     for name in rng.sample(list(more), rng.randrange(3)):
         suite[name] = a_table(rng, more[name], 3)
@@ -142,7 +142,7 @@ def sweep(rng: Random, world: Path) -> FuzzInput:
         "alphas": [0.0],
         "ks": [1, 3],
         "pool": 5,
-        **a_table(rng, tables.RetrievalTable, 2),
+        **a_table(rng, retrieval_tables.RetrievalTable, 2),
     }
     for name in ("qdrant_url", "reranker", "rewriter"):
         table.pop(name, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.cases import read_cases
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.retrieval.bm25 import (

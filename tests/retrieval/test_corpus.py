@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.config.declare import read_table
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.retrieval.chunks import Chunking, cut_pages
 from answerkey.retrieval.corpus import Page, read_corpus

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from answerkey.config.declare import read_table
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, EndpointError, InputError, SettingsError
 from answerkey.retrieval.retriever import open_retriever
 

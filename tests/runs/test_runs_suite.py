@@ -46,4 +46,11 @@ def test_every_table_may_be_given(write):
         + '[judge]\npreset = "groq"\nvotes = 3\n[embedding]\nthreads = 1\n[retrieval]\nks = [3]\n[run]\nstop_below = 70\n'
     )
     suite = load_suite(write("suite.toml", text))
-    assert (suite.run.stop_below, suite.retrieval) == (70, {"ks": [3]})
+    assert (suite.run.stop_below, suite.retrieval) == (70, {"sweep": {"ks": [3]}})
+    assert "ks is now retrieval.sweep.ks" in suite.notices[0]
+
+
+def test_an_override_wins_over_the_old_name_of_a_setting(write):
+    suite = write("suite.toml", PLAIN + '[retrieval]\ndocuments = "d"\nks = [3]\n')
+    for name in ("retrieval.ks", "retrieval.sweep.ks"):
+        assert load_suite(suite, {name: [5]}).retrieval["sweep"] == {"ks": [5]}

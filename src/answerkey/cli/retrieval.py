@@ -21,7 +21,7 @@ from answerkey.cli.output import (
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.plots import INSTALL
 from answerkey.runs.store import is_run, new_folder
-from answerkey.runs.suite import load_suite
+from answerkey.runs.suite import Suite, load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,8 +96,11 @@ def sweep_command(
         "select": given["select"],
         "topk_alpha": given["alpha"],
     }
-    settings = {f"retrieval.{key}": value for key, value in named.items() if value is not None}
+    settings = {
+        f"retrieval.sweep.{key}": value for key, value in named.items() if value is not None
+    }
     loaded = load_suite(suite, settings, given["collection"])
+    _say_notices(loaded)
     prepared = prepare_sweep(loaded, say)
     sweep = run_sweep(prepared, say, timed=query is None)
     for warning in sweep.check.warnings:
@@ -118,6 +121,11 @@ def sweep_command(
     record = {"folder": str(folder), **summary(sweep, found)} if as_json else {}
     print_result(record, sweep_text(sweep, found), as_json)
     return None if as_json else done(f"wrote {folder}")
+
+
+def _say_notices(suite: Suite) -> None:
+    for notice in suite.notices:
+        say(f"notice: {notice}")
 
 
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
@@ -239,7 +247,9 @@ def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_jso
     """
     from answerkey.experiments.verify import verify_suite
 
-    found = verify_suite(load_suite(suite, collection=collection), pdf, say)
+    loaded = load_suite(suite, collection=collection)
+    _say_notices(loaded)
+    found = verify_suite(loaded, pdf, say)
     if as_json:
         print_result(found.as_json(), "", as_json)
     else:

@@ -17,7 +17,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 from urllib.parse import urlsplit
 
 import msgspec
@@ -31,7 +41,9 @@ TomlTable = dict[str, Any]  # a table as TOML has it, before its settings are re
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The settings of one table of a suite."""
+    """The settings of one table of a suite. `moved` maps old names to new ones, as `sweep.ks`."""
+
+    moved: ClassVar[Mapping[str, str]] = {}
 
 
 TableType = TypeVar("TableType", bound=Table)
@@ -53,7 +65,7 @@ class Setting:
     def read(self, value: object, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
         if self.type in Table.__subclasses__():
-            return read_table(self.type, value, f"[{self.name}]")
+            return read_table(self.type, value, _inner_table(where, self.name))
         try:
             read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
             if any(
@@ -92,9 +104,7 @@ def read_table(
     known = settings_of(kind)
     values = check_settings(kind, given, where, others)
     if folder is not None:
-        values = {
-            n: folder / value if isinstance(value, Path) else value for n, value in values.items()
-        }
+        values = {name: _resolve_paths(value, folder) for name, value in values.items()}
     for setting in known.values():
         if setting.default is msgspec.NODEFAULT and setting.name not in values:
             help = setting.help.rstrip(".")
@@ -107,12 +117,60 @@ def check_settings(
 ) -> TomlTable:
     """The settings that are given, each in its type; raises for an unknown name or a wrong value."""
     known = settings_of(kind)
+    given = use_new_names(kind, given, where)
     names = [*known, *others]
     for key in given:
         if key not in names:
-            hint = did_you_mean(str(key), names) or f"; it has {', '.join(names)}"
+            hint = did_you_mean(str(key), [*names, *kind.moved]) or f"; it has {', '.join(names)}"
             raise SettingsError(f'{where} has no setting "{shown(key).strip(chr(34))}"{hint}')
     return {name: known[name].read(value, where) for name, value in given.items() if name in known}
+
+
+def use_new_names(kind: type[Table], given: Mapping[str, object], where: str) -> TomlTable:
+    """The table with every setting under its present name."""
+    table = {
+        key: dict(value) if is_mapping(value) else value
+        for key, value in given.items()
+        if not _is_old_name(kind, key, value)
+    }
+    for key, value in given.items():
+        if not _is_old_name(kind, key, value):
+            continue
+        inner, name = kind.moved[key].split(".")
+        target = table.setdefault(inner, {})
+        if not isinstance(target, dict):
+            raise SettingsError(f"{where} {inner} = {shown(target)}: expected a table")
+        if name in target:
+            raise SettingsError(f"{where} sets {key} twice: also as {kind.moved[key]}")
+        target[name] = value
+    return table
+
+
+def old_names(kind: type[Table], given: Mapping[str, object]) -> dict[str, str]:
+    """The settings that stand under an old name, each with its present name."""
+    return {key: kind.moved[key] for key, value in given.items() if _is_old_name(kind, key, value)}
+
+
+def _is_old_name(kind: type[Table], key: str, value: object) -> bool:
+    # An old name may be that of a table today: `chunks` was a file. A table is never old.
+    return key in kind.moved and not is_mapping(value)
+
+
+def _inner_table(where: str, name: str) -> str:
+    """`[retrieval.chunks]` inside `[retrieval]`; `[run]` at the top of the suite."""
+    if where.startswith("["):
+        return f"[{where.strip('[]')}.{name}]"
+    return f"[{name}]"
+
+
+def _resolve_paths(value: object, folder: Path) -> object:
+    if isinstance(value, Path):
+        return folder / value
+    if not isinstance(value, Table):
+        return value
+    fields = msgspec.structs.asdict(value)
+    paths = {name: folder / path for name, path in fields.items() if isinstance(path, Path)}
+    return msgspec.structs.replace(value, **paths)
 
 
 @cache

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from answerkey.config.declare import Table, TomlTable, about
-from answerkey.config.tables import DEFAULT_MODEL, EMPTY, RetrievalTable, Variable
+from answerkey.config.retrieval_tables import RetrievalTable
+from answerkey.config.tables import DEFAULT_MODEL, EMPTY, Variable
 
 Skill = Literal["periods", "spelling", "clarify", "executive"]
 SKILLS: tuple[Skill, ...] = ("periods", "spelling", "clarify", "executive")

@@ -127,7 +127,10 @@ def from_suite(
     path: Path, step: Step = lambda _: None, collection: str | None = None
 ) -> RetrievalEvidence:
     """Cases and index of the suite, searched once with its α; `collection` replaces that of its vector store."""
-    prepared = prepare_sweep(load_suite(path, collection=collection), step)
+    suite = load_suite(path, collection=collection)
+    for notice in suite.notices:
+        step(f"notice: {notice}")
+    prepared = prepare_sweep(suite, step)
     index, cases = prepared.setups[0], prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = index.candidates([case.question for case in cases], prepared.settings.pool)

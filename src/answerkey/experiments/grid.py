@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.formulas import CUT_METRICS, measure_hits, parse_name
 from answerkey.metrics.ranking.hits import Floats, Hits, Ints, Places, ideal_places
@@ -99,12 +99,18 @@ class SweepPlan:
 
 def make_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     """The standard tests where neither `alphas` nor `ks` is given, else exactly those; without dense search only α = 0."""
-    standard = not settings.alphas and not settings.ks
-    asked_alphas, asked_ks = settings.alphas or STANDARD_ALPHAS, settings.ks or STANDARD_KS
-    named, topk_alpha = settings.named and with_dense, settings.topk_alpha if with_dense else None
+    standard = not settings.sweep.alphas and not settings.sweep.ks
+    asked_alphas, asked_ks = (
+        settings.sweep.alphas or STANDARD_ALPHAS,
+        settings.sweep.ks or STANDARD_KS,
+    )
+    named, topk_alpha = (
+        settings.sweep.named and with_dense,
+        settings.sweep.topk_alpha if with_dense else None,
+    )
     if not with_dense:
-        if settings.alphas and settings.alphas != (0.0,):
-            given = list(settings.alphas)
+        if settings.sweep.alphas and settings.sweep.alphas != (0.0,):
+            given = list(settings.sweep.alphas)
             raise SettingsError(
                 f'[retrieval] alphas = {given}: expected only 0.0 with [embedding] model = "none"'
             )
@@ -115,12 +121,12 @@ def make_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
         *(() if topk_alpha is None else (round(topk_alpha, 6),)),
     ]
     select: tuple[str, int | None] = ("ndcg", STANDARD_K if standard else asked_ks[-1])
-    if settings.select:
+    if settings.sweep.select:
         try:
             select = (
-                (settings.select, None)
-                if settings.select in METRICS
-                else parse_name(settings.select)
+                (settings.sweep.select, None)
+                if settings.sweep.select in METRICS
+                else parse_name(settings.sweep.select)
             )
         except SettingsError as error:
             raise SettingsError(f"[retrieval] select: {error}") from None
@@ -129,7 +135,7 @@ def make_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
         tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
         asked_alphas,
         asked_ks,
-        rrf=with_dense and (settings.rrf or standard),
+        rrf=with_dense and (settings.sweep.rrf or standard),
         named=named,
         standard=standard,
         topk_alpha=topk_alpha,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from answerkey.cases import read_cases
 from answerkey.coerce.values import LIVE, as_texts
 from answerkey.config.declare import read_table
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.embed import load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.experiments import grid
@@ -125,7 +125,7 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     import_from(suite.folder)
     for name in filter(None, (settings.reranker, settings.rewriter)):
         load_function(name)  # a wrong name is an error before anything is embedded
-    models = settings.models or (suite.embedding.get("model"),)
+    models = settings.sweep.models or (suite.embedding.get("model"),)
     embeddings = ({**suite.embedding, **({"model": model} if model else {})} for model in models)
     embedders = [
         None if one.get("model") == NO_MODEL else load_embedder(**one) for one in embeddings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from answerkey.coerce.passages import document_stem, page_parts
 from answerkey.config.declare import read_table
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.corpus import corpus_files, read_pdf

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from answerkey.cache import digest, kept_file
-from answerkey.config.tables import Bm25Formula
+from answerkey.config.retrieval_tables import Bm25Formula
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.retrieval.fuse import Floats, Ints, Top, merge_blocks, select_top
 from answerkey.text import bigrams, fold, words

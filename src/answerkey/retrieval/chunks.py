@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from answerkey.config.tables import ChunkBy, RetrievalTable
+from answerkey.config.retrieval_tables import ChunkBy, ChunkTable
 from answerkey.errors import SettingsError
 from answerkey.retrieval.corpus import Page
 from answerkey.text import UNSPACED
@@ -49,28 +49,37 @@ class Chunking:
         return "page" if self.by == "page" else f"{self.by} {self.size}/{self.overlap}"
 
 
-def chunkings(settings: RetrievalTable) -> list[Chunking]:
-    """Every way to cut that the settings ask for; pages have no size, and an overlap must be below its size."""
-    several = bool(settings.chunk_sizes or settings.overlaps)
-    by = (settings.by,) if isinstance(settings.by, str) else settings.by
-    by = by or ("fixed" if several and settings.chunk_by == "page" else settings.chunk_by,)
-    sizes, overlaps = (
-        settings.chunk_sizes or (settings.chunk_size,),
-        settings.overlaps or (settings.chunk_overlap,),
-    )
-    if not settings.overlaps:  # the default overlap must not rule out small sizes
-        overlaps = (
-            (min(settings.chunk_overlap, min(sizes) // 5),) if settings.chunk_sizes else overlaps
-        )
-    pairs = [(size, overlap) for size in sizes for overlap in overlaps if overlap < size]
-    found = [
-        Chunking(kind, *pair) for kind in by for pair in (pairs if kind != "page" else [(0, 0)])
-    ]
-    if not found:
+def chunkings(settings: ChunkTable) -> list[Chunking]:
+    """Every way to cut that the settings name; an overlap must be below its size."""
+    sizes = _as_tuple(settings.size)
+    overlaps = _as_tuple(settings.overlap)
+    several = isinstance(settings.size, tuple) or isinstance(settings.overlap, tuple)
+    if isinstance(settings.size, tuple) and isinstance(settings.overlap, int):
+        # The default overlap must not rule out small sizes.
+        overlaps = (min(settings.overlap, min(sizes) // 5),)
+    kinds = settings.by
+    if kinds is None:
+        kinds = "fixed" if several else "page"
+    if isinstance(kinds, str):
+        kinds = (kinds,)
+    ways: list[Chunking] = []
+    for kind in kinds:
+        if kind == "page":  # pages have no size
+            ways.append(Chunking(kind, 0, 0))
+            continue
+        pairs = [(size, overlap) for size in sizes for overlap in overlaps if overlap < size]
+        ways += [Chunking(kind, size, overlap) for size, overlap in pairs]
+    if not ways:
         raise SettingsError(
             f"[retrieval] overlaps = {list(overlaps)}: expected less than chunk_sizes, {list(sizes)}"
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(ways))
+
+
+def _as_tuple(value: int | tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,)
+    return tuple(sorted(set(value)))
 
 
 def cut_pages(pages: Iterable[Page], how: Chunking) -> list[Chunk]:

@@ -18,7 +18,7 @@ from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_list, is_mapping, valid_text
-from answerkey.config.tables import IdStyle
+from answerkey.config.retrieval_tables import IdStyle
 from answerkey.errors import InputError
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})

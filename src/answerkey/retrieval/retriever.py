@@ -15,7 +15,7 @@ from answerkey.background import call_on, event_loop
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place
 from answerkey.config.declare import read_table
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.embed import Embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.retrieval.fuse import (

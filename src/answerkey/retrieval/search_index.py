@@ -11,7 +11,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from answerkey.cache import digest, kept_file
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import AUTO, NONE, Formula, build_bm25, detect_language
@@ -129,8 +129,8 @@ def open_search_index(
             'a suite with [target] kind = "rag", the same retriever and metrics = ["recall@5", "ndcg@5"]'
         )
     if settings.documents is not None:
-        how = Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap)
-        return _from_documents(settings, [how], [embed], step)[0]
+        first = chunkings(settings.chunks)[0]
+        return _from_documents(settings, [first], [embed], step)[0]
     open_store = _store_opener(settings)
     source, chunks, dense, sparse = open_store(
         settings, embed.dimension if embed is not None else None
@@ -148,11 +148,11 @@ def open_search_index(
 
 def _store_opener(settings: RetrievalTable) -> StoreOpener:
     """The function that opens the vector store; its module, and with it the client, is imported only now."""
-    if settings.index:
+    if settings.store.index:
         from answerkey.retrieval.stores.faiss_file import open_faiss
 
         return open_faiss
-    if settings.postgres_url:
+    if settings.store.postgres_url:
         from answerkey.retrieval.stores.postgres import open_postgres
 
         return open_postgres
@@ -167,7 +167,7 @@ def open_search_indexes(
     """An index for every chunking and model that the settings ask for; each text is embedded once per model."""
     if settings.documents is None:
         return [open_search_index(settings, embed, step) for embed in embedders]
-    return _from_documents(settings, chunkings(settings), embedders, step)
+    return _from_documents(settings, chunkings(settings.chunks), embedders, step)
 
 
 def _from_documents(

@@ -12,9 +12,11 @@ import msgspec
 
 from answerkey.cases.loader import DOCUMENT_ENDINGS, ENDINGS
 from answerkey.coerce.decode import parse_toml
+from answerkey.coerce.values import is_mapping
 from answerkey.config import tables
-from answerkey.config.declare import TomlTable, check_settings, read_table
-from answerkey.config.tables import DEFAULT_MODEL, ExecutionTable, RetrievalTable, StatisticsTable
+from answerkey.config.declare import TomlTable, check_settings, old_names, read_table, use_new_names
+from answerkey.config.retrieval_tables import RetrievalTable
+from answerkey.config.tables import DEFAULT_MODEL, ExecutionTable, StatisticsTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.judge.own_criteria import read_criteria
 from answerkey.types import Requirement
@@ -40,6 +42,7 @@ class Suite:
     retrieval: TomlTable = field(default_factory=TomlTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
     settings: Mapping[str, TomlTable] = field(default_factory=dict[str, TomlTable])
+    notices: tuple[str, ...] = ()
 
     def writing_to(self, folder: Path) -> Suite:
         """The same suite with its run folders in `folder`."""
@@ -84,7 +87,9 @@ def load_suite(
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for dotted, value in overrides.items():
-        _put(table, dotted.split("."), value)
+        name = _present_name(dotted)
+        _forget_old_name(table, name)
+        _put(table, name.split("."), value)
     suite = suite_of(
         table,
         path.parent,
@@ -96,22 +101,44 @@ def load_suite(
 
 def _with_collection(suite: Suite, name: str) -> Suite:
     """The suite with another collection where its target or its [retrieval] searches one."""
+    tables = {"target": suite.target, "retrieval": suite.retrieval}
+    changed = {
+        part: _set_collection(table, name)
+        for part, table in tables.items()
+        if _collection_setting(table) or _collection_setting(table.get("store"))
+    }
+    if not changed:
+        raise SettingsError(
+            f'--collection "{name}": neither the target nor [retrieval] uses a vector store; '
+            "use --tag to select cases"
+        )
+    return replace(suite, **changed)
+
+
+def _set_collection(table: TomlTable, name: str) -> TomlTable:
+    if setting := _collection_setting(table):
+        return {**table, setting: name}
+    store = table["store"]
+    return {**table, "store": {**store, _collection_setting(store): name}}
+
+
+def _collection_setting(table: object) -> str:
+    """The setting that names the collection of a vector store; "" without a store."""
     settings = {
         "qdrant_": "qdrant_collection",
         "postgres_": "postgres_table",
         "collection": "collection",
     }
-    found = {
-        part: {**table, setting: name}
-        for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
-        for start, setting in settings.items()
-        if any(key.startswith(start) for key in table)
-    }
-    if not found:
-        raise SettingsError(
-            f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
-        )
-    return replace(suite, **found)
+    if not is_mapping(table):
+        return ""
+    return next(
+        (
+            setting
+            for start, setting in settings.items()
+            if any(str(key).startswith(start) for key in table)
+        ),
+        "",
+    )
 
 
 def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") -> Suite:
@@ -125,13 +152,14 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         )
     if isinstance(read.judge, dict):
         check_settings(tables.JudgeTable, read.judge, "[judge]", others=["api_key"])
-    check_settings(RetrievalTable, read.retrieval, "[retrieval]")
+    retrieval = use_new_names(RetrievalTable, read.retrieval, "[retrieval]")
+    check_settings(RetrievalTable, retrieval, "[retrieval]")
     # Safe as the beginning of a folder's name.
     name = re.sub(r"[^\w.-]", "-", read.name or default_name).strip(".-")[:80] or "run"
     embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
     read_table(tables.EmbeddingTable, embedding, "[embedding]")
     settings = {**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings
-    same = ("profile", "metrics", "modules", "target", "judge", "run", "retrieval", "statistics")
+    same = ("profile", "metrics", "modules", "target", "judge", "run", "statistics")
     return Suite(
         name=name,
         cases=cases,
@@ -140,8 +168,37 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         gate=read.gate.require,
         criteria=read_criteria(read.criteria),
         settings=settings,
+        retrieval=retrieval,
+        notices=_notices(read.retrieval),
         **{key: getattr(read, key) for key in same},
     )
+
+
+def _notices(retrieval: TomlTable) -> tuple[str, ...]:
+    moved = old_names(RetrievalTable, retrieval)
+    if not moved:
+        return ()
+    pairs = (f"{old} is now retrieval.{new}" for old, new in moved.items())
+    return (f"[retrieval] has settings under old names, which still work: {', '.join(pairs)}",)
+
+
+def _forget_old_name(table: TomlTable, dotted: str) -> None:
+    """An override wins over the same setting of the file, also where the file has its old name."""
+    retrieval = table.get("retrieval")
+    if not isinstance(retrieval, dict):
+        return
+    old_table = cast("TomlTable", retrieval)
+    for old, new in old_names(RetrievalTable, old_table).items():
+        if dotted == f"retrieval.{new}":
+            del old_table[old]
+
+
+def _present_name(dotted: str) -> str:
+    """The present name of a setting, as `retrieval.sweep.ks` for `retrieval.ks`."""
+    table, _, name = dotted.partition(".")
+    if table == "retrieval" and name in RetrievalTable.moved:
+        return f"retrieval.{RetrievalTable.moved[name]}"
+    return dotted
 
 
 def _put(table: TomlTable, path: list[str], value: Any) -> None:

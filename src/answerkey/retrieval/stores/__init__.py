@@ -8,7 +8,7 @@ import numpy as np
 
 from answerkey.coerce.passages import as_passages, place_id
 from answerkey.coerce.values import Place, is_mapping
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import InputError
 from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.fuse import Top
@@ -47,15 +47,15 @@ def stored_chunks(
 def stored_passage(row: Mapping[str, object], settings: RetrievalTable, where: str) -> Passage:
     """The passage of one row; `where` names the row in errors."""
     fields = dict(row)
-    if settings.text_field is not None:
-        fields["text"] = _field(row, settings.text_field, "text_field", where)
-    if settings.page_field is not None:
-        fields["page_number"] = _field(row, settings.page_field, "page_field", where)
+    if settings.store.text_field is not None:
+        fields["text"] = _field(row, settings.store.text_field, "text_field", where)
+    if settings.store.page_field is not None:
+        fields["page_number"] = _field(row, settings.store.page_field, "page_field", where)
     try:
         passage = as_passages(fields, "text", Place(where))[0]
     except InputError:
         passage = Passage()
-    if not passage.text and settings.text_field is None:
+    if not passage.text and settings.store.text_field is None:
         raise InputError(
             f"{where} has the fields {', '.join(row) or '(none)'}; expected its text under one of the usual names: "
             'set text_field, such as text_field = "body"'

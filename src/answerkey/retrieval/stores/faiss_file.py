@@ -14,7 +14,7 @@ import numpy as np
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_mapping
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import InputError, MissingPackage, SettingsError
 from answerkey.retrieval.fuse import Ints, Top, Vectors
 from answerkey.retrieval.search_index import OpenedStore
@@ -38,7 +38,7 @@ class FaissIndex(Protocol):
 
 def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     """The chunks, ordered by page, and a search over the vectors of the file or folder."""
-    path = settings.index or Path()
+    path = settings.store.index or Path()
     try:
         import faiss
     except ImportError:
@@ -56,8 +56,8 @@ def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
             "set [embedding] to the model that made the index"
         )
     passages = (
-        _read_chunks(settings.chunks)
-        if settings.chunks
+        _read_chunks(settings.store.chunks)
+        if settings.store.chunks
         else _read_docstore(file.with_suffix(".pkl"))
     )
     if len(passages) != index.ntotal:

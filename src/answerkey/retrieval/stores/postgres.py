@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.fuse import Top, Vectors
@@ -31,7 +31,7 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStor
         raise MissingPackage("psycopg", "pgvector") from None
     try:
         connection = psycopg.connect(
-            settings.postgres_url or "", autocommit=True, connect_timeout=30
+            settings.store.postgres_url or "", autocommit=True, connect_timeout=30
         )
     except psycopg.Error as error:
         raise EndpointError(f"Postgres does not answer: {_first_line(error)}") from None
@@ -41,7 +41,7 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStor
         connection.close()
         raise
     weakref.finalize(search, connection.close)
-    return f"Postgres table {settings.postgres_table}", chunks, search, None
+    return f"Postgres table {settings.store.postgres_table}", chunks, search, None
 
 
 def _read(
@@ -50,7 +50,7 @@ def _read(
     from psycopg import sql
     from psycopg.rows import dict_row
 
-    name = settings.postgres_table or ""
+    name = settings.store.postgres_table or ""
     table = sql.Identifier(*name.split("."))
     # An approximate index looks at 40 rows unless it is asked for more.
     _fetched(
@@ -62,8 +62,8 @@ def _read(
     if not columns:
         raise SettingsError(f'Postgres has no table "{name}"')
     vectors = [column for column, kind in columns.items() if "vector" in kind]
-    vector = _one_of(columns, settings.vector_field, vectors, "vector_field")
-    key = _one_of(columns, settings.id_field, [c for c in _IDS if c in columns], "id_field")
+    vector = _one_of(columns, settings.store.vector_field, vectors, "vector_field")
+    key = _one_of(columns, settings.store.id_field, [c for c in _IDS if c in columns], "id_field")
     others = [sql.Identifier(column) for column in columns if column != vector]
     first = sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(
         sql.Identifier(vector), table

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.fuse import Top, Vectors
 from answerkey.retrieval.retriever import load_function
@@ -36,8 +36,8 @@ def open_qdrant(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
 def _opened(client: QdrantClient, settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     from qdrant_client import models
 
-    name = settings.qdrant_collection or ""
-    where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
+    name = settings.store.qdrant_collection or ""
+    where = settings.store.qdrant_url or settings.store.qdrant_path or settings.store.qdrant_client
     params = _asked(
         lambda: client.get_collection(name), f'collection "{name}" at {where}'
     ).config.params
@@ -76,15 +76,15 @@ def _opened(client: QdrantClient, settings: RetrievalTable, dimension: int | Non
         return search([one.tolist() for one in vectors], vector, pool, distance)
 
     weakref.finalize(search, _close, client, settings)
-    if settings.sparse_encoder is None:
+    if settings.store.sparse_encoder is None:
         return f"Qdrant collection {name}", chunks, dense, None
-    names, wanted = list(params.sparse_vectors or {}), settings.qdrant_sparse_vector
+    names, wanted = list(params.sparse_vectors or {}), settings.store.qdrant_sparse_vector
     if wanted not in names and (wanted is not None or len(names) != 1):
         raise SettingsError(
             f'the collection "{name}" has the sparse vectors {", ".join(names) or "(none)"}: '
             "set qdrant_sparse_vector to one of them"
         )
-    encode = load_function(settings.sparse_encoder)
+    encode = load_function(settings.store.sparse_encoder)
 
     def sparse(questions: Sequence[str], pool: int) -> Top:
         return search([_sparse_vector(encode(one)) for one in questions], wanted or names[0], pool)
@@ -129,8 +129,8 @@ def _vector(
         )
         or "none"
     )
-    collection = f'the collection "{settings.qdrant_collection}"'
-    wanted = settings.qdrant_vector
+    collection = f'the collection "{settings.store.qdrant_collection}"'
+    wanted = settings.store.qdrant_vector
     if wanted is not None and wanted not in vectors:
         raise SettingsError(f'{collection} has no vector "{wanted}"; it has {sizes}')
     fitting = [
@@ -151,42 +151,46 @@ def _vector(
 
 
 def _connect(settings: RetrievalTable) -> QdrantClient:
-    if settings.qdrant_client is not None:
-        return load_function(settings.qdrant_client)()
+    if settings.store.qdrant_client is not None:
+        return load_function(settings.store.qdrant_client)()
     try:
         from qdrant_client import QdrantClient
     except ImportError:
         raise MissingPackage("qdrant-client", "qdrant") from None
-    if settings.qdrant_path is not None:
-        if not settings.qdrant_path.is_dir():
+    if settings.store.qdrant_path is not None:
+        if not settings.store.qdrant_path.is_dir():
             raise SettingsError(
-                f"no Qdrant folder at {settings.qdrant_path}; for your own client, also one in memory, "
+                f"no Qdrant folder at {settings.store.qdrant_path}; for your own client, also one in memory, "
                 'set qdrant_client = "module:function"'
             )
         try:
             return QdrantClient(
-                path=str(settings.qdrant_path), force_disable_check_same_thread=True
+                path=str(settings.store.qdrant_path), force_disable_check_same_thread=True
             )
         except (RuntimeError, OSError) as error:
             raise InputError(
-                f"Qdrant folder {settings.qdrant_path}: {str(error).splitlines()[0]}"
+                f"Qdrant folder {settings.store.qdrant_path}: {str(error).splitlines()[0]}"
             ) from None
-    key = os.environ.get(settings.qdrant_api_key_env) if settings.qdrant_api_key_env else None
-    if settings.qdrant_api_key_env and not key:
+    key = (
+        os.environ.get(settings.store.qdrant_api_key_env)
+        if settings.store.qdrant_api_key_env
+        else None
+    )
+    if settings.store.qdrant_api_key_env and not key:
         raise SettingsError(
-            f"the variable {settings.qdrant_api_key_env} (qdrant_api_key_env) is not set"
+            f"the variable {settings.store.qdrant_api_key_env} (qdrant_api_key_env) is not set"
         )
     try:
         return QdrantClient(
-            url=settings.qdrant_url, api_key=key, timeout=30, check_compatibility=False
+            url=settings.store.qdrant_url, api_key=key, timeout=30, check_compatibility=False
         )
     except ValueError as error:
-        raise SettingsError(f'qdrant_url = "{settings.qdrant_url}": {error}') from None
+        raise SettingsError(f'qdrant_url = "{settings.store.qdrant_url}": {error}') from None
 
 
 def _close(client: QdrantClient, settings: RetrievalTable) -> None:
     """A folder is locked until its client is closed."""
-    if settings.qdrant_path is not None:
+    if settings.store.qdrant_path is not None:
         client.close()
 
 
