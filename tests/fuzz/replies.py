@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpcore2
+import httpx2
 
 from answerkey.embed.http_embedder import HttpEmbedder
 from answerkey.errors import AnswerkeyError
@@ -32,18 +31,14 @@ PAIR = (Case("q1", "When does it open?", ("At nine.",)), ANSWER)
 REQUIREMENTS = (Requirement("Names a time.", "time"), Requirement("Is polite.", "polite", "0-5"))
 
 
-class _Pool:
+class _Transport(httpx2.BaseTransport):
     """Stands in for the connections: every request gets the same body."""
 
-    def __init__(self, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:
-        self.body, self.headers = body, headers or []
+    def __init__(self, body: str) -> None:
+        self.body = body.encode("utf-8", "replace")
 
-    @contextmanager
-    def stream(self, *_: Any, **__: Any) -> Iterator[httpcore2.Response]:
-        yield httpcore2.Response(200, headers=self.headers, content=self.body)
-
-    def close(self) -> None:
-        """Nothing is open."""
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, stream=httpx2.ByteStream(self.body))
 
 
 def _target(table: Mapping[str, Any]) -> Callable[[str], Any]:
@@ -51,7 +46,7 @@ def _target(table: Mapping[str, Any]) -> Callable[[str], Any]:
 
     def ask(body: str) -> Any:
         target = http.make_http_target(table, Path(), 5.0)
-        target._wire._client._pool = _Pool(body.encode("utf-8", "replace"))
+        target._wire._client._transport = _Transport(body)
         try:
             return _stored(target.ask(QUESTION))
         finally:
@@ -90,7 +85,7 @@ def _statuses(body: str) -> Any:
 
 def _embedder(body: str) -> Any:
     embedder = HttpEmbedder("m", "http://127.0.0.1:1/v1")
-    embedder._client._pool = _Pool(body.encode("utf-8", "replace"))
+    embedder._client._transport = _Transport(body)
     try:
         return embedder.embed(["a", "b"]).shape
     except AnswerkeyError as error:

@@ -106,6 +106,7 @@ class FakeEndpoint:
         self.delay = delay
         self.requests: list[Request] = []
         self.to_close: list[Any] = []
+        self.connections = 0
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
@@ -150,6 +151,8 @@ class FakeEndpoint:
         self._server.server_close()
 
     def serve(self, handler: socketserver.StreamRequestHandler) -> None:
+        with self._lock:
+            self.connections += 1
         try:
             while (request := self._read(handler)) is not None:
                 with self._lock:

@@ -13,8 +13,6 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import quote, urlencode, urlsplit
 
-import httpcore2
-
 from answerkey import __version__
 from answerkey.coerce.values import is_mapping, table_of
 from answerkey.config.declare import read_table, shown
@@ -22,11 +20,12 @@ from answerkey.config.target_tables import EndpointTable, GradioTable, HttpTable
 from answerkey.errors import SettingsError
 from answerkey.net import (
     HttpClient,
+    HttpStream,
     NoConnection,
     NoReply,
     TimedOutReply,
     TooLargeReply,
-    headers_of,
+    check_address,
 )
 from answerkey.secrets import Secrets, with_variables
 from answerkey.targets.fields import (
@@ -166,7 +165,7 @@ def _gradio(table: Mapping[str, object], timeout: float) -> HttpTarget:
             detail = f"no event_id in its reply: {json.dumps(reply)[:150]}"
             raise FailedExchange(content_error("not a Gradio app", detail))
         with wire.stream("GET", f"{base}{prefixes[0]}/{called}/{quote(str(event))}") as stream:
-            for name, text in events(wire.chunks(stream)):
+            for name, text in events(stream.chunks):
                 if name == "complete":
                     return hide(parse_reply_json(text))
                 if name == "error":
@@ -216,25 +215,24 @@ class Wire:
     """Sends requests to one place. `shown` is its address as the suite wrote it, for messages."""
 
     def __init__(
-        self, shown: str, headers: Mapping[str, str], secrets: Secrets, timeout: float
+        self, shown: str, url: str, headers: Mapping[str, str], secrets: Secrets, timeout: float
     ) -> None:
-        self._shown, self.secrets, self._timeout = shown.partition("?")[0], secrets, timeout
+        self._shown = shown.partition("?")[0]
+        self.secrets = secrets
+        self._timeout = timeout
         self._client = HttpClient(
-            shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE
+            url, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, max_bytes=MAX_SIZE
         )
-        self.begin, self.close, self.chunks = (
-            self._client.begin,
-            self._client.close,
-            self._client.chunks,
-        )
+        self.begin = self._client.begin
+        self.close = self._client.close
 
     def json(
         self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None
     ) -> object:
         """The JSON value of a reply with status 2xx in UTF-8 (or its stated charset), without any key in it."""
         with self.stream(method, url, params, body) as reply:
-            content = b"".join(self.chunks(reply))
-        charset = re.search(r"charset=\"?([\w.-]+)", headers_of(reply).get("content-type", ""))
+            content = reply.read()
+        charset = re.search(r"charset=\"?([\w.-]+)", reply.headers.get("content-type", ""))
         try:
             text = content.decode(charset[1] if charset else "utf-8").removeprefix("\ufeff")
         except (UnicodeDecodeError, LookupError) as error:
@@ -246,7 +244,7 @@ class Wire:
     @contextmanager
     def stream(
         self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None
-    ) -> Generator[httpcore2.Response]:
+    ) -> Generator[HttpStream]:
         """The reply as it comes; not followed to another address, which our headers are not meant for."""
         headers, content = dict[str, str](), None
         if isinstance(body, str):
@@ -276,14 +274,14 @@ class Wire:
                     failure = infrastructure_error("connection lost", f"{self._shown}: {error}")
             raise FailedExchange(failure) from None
 
-    def _refused(self, reply: httpcore2.Response) -> Response:
+    def _refused(self, reply: HttpStream) -> Response:
         name = f"HTTP {reply.status}"
-        if where := headers_of(reply).get("location"):
+        if where := reply.headers.get("location"):
             to = self.secrets.hide(where)
             return infrastructure_error(
                 name, f"{self._shown} redirects to {to}; put that address in the suite"
             )
-        body = self.secrets.hide(b"".join(self.chunks(reply)).decode("utf-8", "replace"))
+        body = self.secrets.hide(reply.read().decode("utf-8", "replace"))
         phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else ""
         detail = f"{phrase}: {' '.join(body[: 4 * _SNIPPET].split())[:_SNIPPET]}".strip(": ")
         return (content_error if reply.status in _ABOUT_THE_QUESTION else infrastructure_error)(
@@ -319,4 +317,6 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
     if settings.api_key_env:
         headers["Authorization"] = with_variables(f"Bearer ${{{settings.api_key_env}}}", secrets)
     url = with_variables(address, secrets)
-    return url.rstrip("/") if key != "url" else url, Wire(address, headers, secrets, timeout)
+    check_address(url, f"[target] {key}")
+    wire = Wire(address, url, headers, secrets, timeout)
+    return url.rstrip("/") if key != "url" else url, wire

@@ -1,4 +1,4 @@
-"""Exchanges over kept connections: the usual reply is read here, every other one by httpcore2, with the same result."""
+"""Exchanges with a server that sends given packets: replies of every form, limits, proxies."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from contextlib import closing, contextmanager, suppress
 
 import pytest
 
-from answerkey import connections
-from answerkey.net import HttpClient, HttpReply, LostConnection, TimedOutReply, TooLargeReply
+from answerkey.errors import SettingsError
+from answerkey.net import (
+    HttpClient,
+    HttpReply,
+    LostConnection,
+    TimedOutReply,
+    TooLargeReply,
+    check_address,
+    find_proxy,
+)
 
 pytestmark = pytest.mark.network
 USUAL = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\nhello"
@@ -73,12 +81,12 @@ class Server:
 
 @contextmanager
 def client_of(
-    *replies: list[bytes], timeout: float = 5.0, most_bytes: int = 1000
+    *replies: list[bytes], timeout: float = 5.0, max_bytes: int = 1000
 ) -> Generator[tuple[HttpClient, Server]]:
     with closing(Server(*replies)) as server:
         url = f"http://127.0.0.1:{server.port}/v1"
         with closing(
-            HttpClient(url, {"x-one": "1"}, timeout=timeout, most_bytes=most_bytes)
+            HttpClient(url, {"x-one": "1"}, timeout=timeout, max_bytes=max_bytes)
         ) as client:
             yield client, server
 
@@ -88,18 +96,15 @@ def ask(client: HttpClient, server: Server) -> HttpReply:
     return client.request("POST", f"http://127.0.0.1:{server.port}/v1/chat", b"{}")
 
 
-def test_a_request_is_one_packet_and_its_connection_is_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delattr(connections.httpcore2, "HTTP11Connection")  # not needed for this
+def test_a_request_is_sent_as_given_and_its_connection_is_kept() -> None:
     with client_of([USUAL], [USUAL], [USUAL]) as (client, server):
         replies = [ask(client, server) for _ in range(3)]
         host = f"127.0.0.1:{server.port}"
     assert [(reply.status, reply.body) for reply in replies] == [(200, b"hello")] * 3
     assert replies[0].headers == {"content-type": "text/plain", "content-length": "5"}
     assert server.connections == 1
-    sent = f"POST /v1/chat HTTP/1.1\r\nHost: {host}\r\nx-one: 1\r\nContent-Length: 2\r\n\r\n{{}}"
-    assert server.requests == [sent.encode()] * 3
+    head = f"POST /v1/chat HTTP/1.1\r\nHost: {host}\r\naccept-encoding: identity\r\nx-one: 1\r\n"
+    assert server.requests == [f"{head}Content-Length: 2\r\n\r\n{{}}".encode()] * 3
 
 
 @pytest.mark.parametrize(
@@ -134,7 +139,7 @@ def test_replies_of_every_form_after_which_the_connection_is_kept(packets: list[
         [USUAL.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")],
         [USUAL.replace(b"HTTP/1.1", b"HTTP/1.0"), CLOSE],
         [b"HTTP/1.1 200 OK\r\n\r\nhello", CLOSE],
-        [USUAL + b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake"],
+        [USUAL, WAIT, b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake"],
         [USUAL, CLOSE],
     ],
 )
@@ -165,7 +170,7 @@ def test_another_status_has_its_headers_and_body() -> None:
     [
         ([CLOSE], "Server disconnected without sending a response"),
         ([USUAL[:30], CLOSE], "no connection to 127.0.0.1"),
-        ([USUAL[:-2], CLOSE], "the reply ended after 3 of 5 bytes"),
+        ([USUAL[:-2], CLOSE], "received 3 bytes, expected 5"),
         ([USUAL.replace(b"length: 5", b"length: 5\r\ncontent-length: 6")], "Content-Length"),
         ([USUAL.replace(b"length: 5", b"length: -5")], "Content-Length"),
         ([USUAL.replace(b"text/plain", b"a\0b")], "illegal header line"),
@@ -184,7 +189,7 @@ def test_time_and_size_have_a_limit() -> None:
     slow = [part for n in range(len(USUAL)) for part in (USUAL[n : n + 1], WAIT)]
     with client_of(slow, timeout=0.3) as (client, server), pytest.raises(TimedOutReply):
         ask(client, server)
-    with client_of([USUAL], most_bytes=4) as (client, server), pytest.raises(TooLargeReply):
+    with client_of([USUAL], max_bytes=4) as (client, server), pytest.raises(TooLargeReply):
         ask(client, server)
 
 
@@ -216,3 +221,48 @@ def test_a_proxy_of_the_environment_gets_the_whole_address(monkeypatch: pytest.M
                 assert client.request("POST", url, b"{}").body == b"hello"
     assert server.requests[0].startswith(b"POST http://judge.example/v1 HTTP/1.1\r\n")
     assert server.connections == 1
+
+
+def test_a_proxy_without_a_scheme_is_taken_as_curl_takes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("no_proxy", "NO_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert find_proxy("http://judge.example/v1") is None
+    monkeypatch.setenv("all_proxy", "http://proxy.example:1")
+    assert find_proxy("http://judge.example/v1") == "http://proxy.example:1"
+    monkeypatch.setenv("http_proxy", "127.0.0.1:3128")
+    assert find_proxy("http://judge.example/v1") == "http://127.0.0.1:3128"
+    assert find_proxy("http://127.0.0.1:8080/v1") is None
+    monkeypatch.setenv("http_proxy", " ")
+    monkeypatch.delenv("all_proxy")
+    assert find_proxy("http://judge.example/v1") is None
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [
+        ("socks5://127.0.0.1:1080", "pip install socksio"),
+        ("http://proxy.example:abc", "Invalid port"),
+        ("ftp://proxy.example:21", "Unknown scheme"),
+        ("http://me:my-password-1@proxy.example:99999", r"//\*\*\*@proxy.example"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_a_settings_error(
+    proxy: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(SettingsError, match=words) as error:
+        HttpClient("http://judge.example/v1", {}, timeout=5)
+    assert "my-password-1" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999/x", "http://127.0.0.1:abc/x", "http://[::zz]/", "http:///x"]
+)
+def test_an_address_that_nothing_can_be_sent_to_is_refused(url: str) -> None:
+    with pytest.raises(SettingsError, match=r"\[target\] url = "):
+        check_address(url, "[target] url")
+    check_address("http://127.0.0.1:8000/x?q=1", "[target] url")
