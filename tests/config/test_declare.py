@@ -13,11 +13,11 @@ from answerkey.config.declare import (
     Table,
     about,
     check_settings,
-    existing,
     old_names,
     read_table,
+    require_path,
     settings_of,
-    shown,
+    toml_text,
     use_new_names,
 )
 from answerkey.config.retrieval_tables import RetrievalTable
@@ -97,7 +97,7 @@ def test_what_is_required_is_named_with_its_help_and_only_a_table_is_a_table() -
         "grams": 3
     }
     with pytest.raises(SettingsError, match=r"\[target\] faq: no such file or folder: /nowhere/x"):
-        existing(Path("/nowhere/x"), "faq")
+        require_path(Path("/nowhere/x"), "faq")
 
 
 def test_numbers_past_every_limit_are_refused_on_one_short_line() -> None:
@@ -105,7 +105,7 @@ def test_numbers_past_every_limit_are_refused_on_one_short_line() -> None:
         with pytest.raises(SettingsError) as caught:
             read(hours=huge)
         assert len(str(caught.value)) < 160
-    assert shown("x" * 500).endswith("…")
+    assert toml_text("x" * 500).endswith("…")
 
 
 @pytest.mark.parametrize("table", EVERY_TABLE)

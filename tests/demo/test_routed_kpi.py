@@ -13,8 +13,8 @@ import pytest
 from answerkey.config.target_tables import SKILLS
 from answerkey.demo import FOLDER
 from answerkey.demo.kpi_catalog import read_catalog
-from answerkey.demo.kpi_database import find_period, month_of, shifted
-from answerkey.demo.routed_kpi import RoutedKpiBot, make
+from answerkey.demo.kpi_database import find_period, month_of, shift_period
+from answerkey.demo.routed_kpi import RoutedKpiBot, make_routed_kpi
 from answerkey.errors import AnswerkeyError, InputError, SettingsError
 from answerkey.text import numbers
 from answerkey.types import Question, Response
@@ -25,7 +25,7 @@ CATALOG = read_catalog(FOLDER / "kpis.toml")
 
 @pytest.fixture(scope="module")
 def bot() -> Iterator[RoutedKpiBot]:
-    made = make(TABLES, FOLDER)
+    made = make_routed_kpi(TABLES, FOLDER)
     yield made
     made.close()
 
@@ -154,11 +154,11 @@ def test_periods(text: str, label: str | None) -> None:
 
 
 def test_shifting_a_period_keeps_its_length() -> None:
-    assert shifted(month_of(date(2025, 1, 1)), -1).label == "December 2024"
+    assert shift_period(month_of(date(2025, 1, 1)), -1).label == "December 2024"
     quarter = find_period("q1 2025", CATALOG, date(2025, 12, 1))
     assert quarter is not None
-    assert shifted(quarter, -3).months == 3
-    assert shifted(quarter, -12).first == date(2024, 1, 1)
+    assert shift_period(quarter, -3).months == 3
+    assert shift_period(quarter, -12).first == date(2024, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,13 @@ def test_hostile_questions_do_no_harm(bot: RoutedKpiBot, question: str) -> None:
 
 
 def test_each_skill_can_be_left_out() -> None:
-    plain = make({**TABLES, "skills": []}, FOLDER)
+    plain = make_routed_kpi({**TABLES, "skills": []}, FOLDER)
     assert "\n" not in (ask(plain, "Revenue in Selangor in 2024").answer or "")
     assert "December 2025" in (ask(plain, "Revenue in Selangor in 2024").answer or "")
     assert ask(plain, "reveneu in Selngor").route == "rag_docs"
     assert "Revenue" in (ask(plain, "Show me the numbers").answer or "")
     for skill in SKILLS:
-        make({**TABLES, "skills": [skill]}, FOLDER).close()
+        make_routed_kpi({**TABLES, "skills": [skill]}, FOLDER).close()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_each_skill_can_be_left_out() -> None:
 )
 def test_bad_settings(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
-        make({**TABLES, **settings}, FOLDER)
+        make_routed_kpi({**TABLES, **settings}, FOLDER)
 
 
 @pytest.mark.parametrize(
@@ -218,9 +218,9 @@ def test_bad_catalogues_are_named(tmp_path: Path, toml: str, told: str) -> None:
     (tmp_path / "t" / "t.csv").write_text("month,x\n2025-01-01,1\n")
     (tmp_path / "kpis.toml").write_text(toml)
     with pytest.raises(AnswerkeyError, match=told):
-        make({"tables": "t", "kpis": "kpis.toml"}, tmp_path)
+        make_routed_kpi({"tables": "t", "kpis": "kpis.toml"}, tmp_path)
 
 
 def test_an_empty_folder_of_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.csv or \.parquet"):
-        make({"tables": str(tmp_path), "kpis": "kpis.toml"}, FOLDER)
+        make_routed_kpi({"tables": str(tmp_path), "kpis": "kpis.toml"}, FOLDER)

@@ -97,7 +97,7 @@ def test_bad_settings_of_rag(settings: dict[str, Any], told: str) -> None:
 
 def test_the_routed_bot_takes_documents_for_the_rest() -> None:
     settings = {"tables": "tables", "kpis": "kpis.toml", "documents": "documents"}
-    routed = routed_kpi.make(settings, FOLDER)
+    routed = routed_kpi.make_routed_kpi(settings, FOLDER)
     response = routed.ask(Question("q", "How long is maternity leave?"))
     assert response.route == "rag_docs"
     assert "98 days" in (response.answer or "")

@@ -1,10 +1,11 @@
-"""How settings are declared and read: a type, limits, a default and a line of help per setting, in one place.
+"""Settings are declared once: a type, limits, a default and a line of help per setting.
 
     class ExecutionTable(Table):
         workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
 
     read_table(ExecutionTable, {"workers": 3}, "[run]").workers         # 3
-    read_table(ExecutionTable, {"worker": 3}, "[run]")                  # [run] has no setting "worker"; did you mean "workers"?
+    read_table(ExecutionTable, {"worker": 3}, "[run]")
+    # SettingsError: [run] has no setting "worker"; did you mean "workers"?
 
 The declaration also feeds docs/reference/suite.md through `settings_of`.
 """
@@ -51,7 +52,10 @@ TableType = TypeVar("TableType", bound=Table)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as declared. `type` comes without annotations and `None`; `checks` raise ValueError or return the value."""
+    """One setting as declared.
+
+    `type` comes without annotations and `None`; `checks` raise ValueError or return the value.
+    """
 
     name: str
     field: str
@@ -67,23 +71,34 @@ class Setting:
         if self.type in Table.__subclasses__():
             return read_table(self.type, value, _inner_table(where, self.name))
         try:
-            read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
-            if any(
-                isinstance(one, float) and abs(one) > LARGEST
-                for one in (read if is_list(read) else (read,))
-            ):
-                raise ValueError
+            converted: Any = msgspec.convert(value, self.declared, dec_hook=_convert_path)
+            _check_size(converted)
             for check in self.checks:
-                read = check(read)
+                converted = check(converted)
         except (msgspec.ValidationError, ValueError, OverflowError) as error:
-            expected = str(error) if type(error) is ValueError and str(error) else self.expected
-            choices = choices_of(self.type)
-            wrong = [item for item in (value if is_list(value) else [value]) if item not in choices]
-            hint = did_you_mean(wrong[0], choices) if wrong and isinstance(wrong[0], str) else ""
+            # A check says in its own words what it expected; msgspec's words are not for users.
+            is_own_message = type(error) is ValueError and str(error)
+            expected = str(error) if is_own_message else self.expected
             raise SettingsError(
-                f"{where} {self.name} = {shown(value)}: expected {expected}{hint}"
+                f"{where} {self.name} = {toml_text(value)}: expected {expected}{self._hint(value)}"
             ) from None
-        return read
+        return converted
+
+    def _hint(self, value: object) -> str:
+        """The choice that is nearest to a wrong word."""
+        choices = choices_of(self.type)
+        values = value if is_list(value) else [value]
+        wrong = [item for item in values if item not in choices]
+        if not wrong or not isinstance(wrong[0], str):
+            return ""
+        return did_you_mean(wrong[0], choices)
+
+
+def _check_size(value: object) -> None:
+    """Refuse numbers whose square is no float; later sums would overflow."""
+    for number in value if is_list(value) else [value]:
+        if isinstance(number, float) and abs(number) > LARGEST:
+            raise ValueError
 
 
 def about(help: str, **limits: Any) -> msgspec.Meta:
@@ -93,37 +108,43 @@ def about(help: str, **limits: Any) -> msgspec.Meta:
 
 def read_table(
     kind: type[TableType],
-    given: object,
+    table: object,
     where: str,
     folder: Path | None = None,
     others: Iterable[str] = (),
 ) -> TableType:
-    """The settings of a table, checked. Paths are relative to `folder`; keys named in `others` are left to the caller."""
-    if not is_mapping(given):
-        raise SettingsError(f"{where} = {shown(given)}: expected a table {where}")
-    known = settings_of(kind)
-    values = check_settings(kind, given, where, others)
+    """The settings of a table, checked.
+
+    Paths are relative to `folder`; keys named in `others` are left to the caller.
+    """
+    if not is_mapping(table):
+        raise SettingsError(f"{where} = {toml_text(table)}: expected a table {where}")
+    declared = settings_of(kind)
+    values = check_settings(kind, table, where, others)
     if folder is not None:
         values = {name: _resolve_paths(value, folder) for name, value in values.items()}
-    for setting in known.values():
+    for setting in declared.values():
         if setting.default is msgspec.NODEFAULT and setting.name not in values:
             help = setting.help.rstrip(".")
             raise SettingsError(f"{where} needs {setting.name}: {help[:1].lower()}{help[1:]}")
-    return kind(**{known[name].field: value for name, value in values.items()})
+    return kind(**{declared[name].field: value for name, value in values.items()})
 
 
 def check_settings(
-    kind: type[Table], given: Mapping[str, object], where: str, others: Iterable[str] = ()
+    kind: type[Table], table: Mapping[str, object], where: str, others: Iterable[str] = ()
 ) -> TomlTable:
-    """The settings that are given, each in its type; raises for an unknown name or a wrong value."""
-    known = settings_of(kind)
-    given = use_new_names(kind, given, where)
-    names = [*known, *others]
-    for key in given:
+    """The settings of a table, each in its type; raises for an unknown name or a wrong value."""
+    declared = settings_of(kind)
+    table = use_new_names(kind, table, where)
+    names = [*declared, *others]
+    for key in table:
         if key not in names:
             hint = did_you_mean(str(key), [*names, *kind.moved]) or f"; it has {', '.join(names)}"
-            raise SettingsError(f'{where} has no setting "{shown(key).strip(chr(34))}"{hint}')
-    return {name: known[name].read(value, where) for name, value in given.items() if name in known}
+            name = toml_text(key).strip('"')
+            raise SettingsError(f'{where} has no setting "{name}"{hint}')
+    return {
+        name: declared[name].read(value, where) for name, value in table.items() if name in declared
+    }
 
 
 def use_new_names(kind: type[Table], given: Mapping[str, object], where: str) -> TomlTable:
@@ -139,7 +160,7 @@ def use_new_names(kind: type[Table], given: Mapping[str, object], where: str) ->
         inner, name = kind.moved[key].split(".")
         target = table.setdefault(inner, {})
         if not isinstance(target, dict):
-            raise SettingsError(f"{where} {inner} = {shown(target)}: expected a table")
+            raise SettingsError(f"{where} {inner} = {toml_text(target)}: expected a table")
         if name in target:
             raise SettingsError(f"{where} sets {key} twice: also as {kind.moved[key]}")
         target[name] = value
@@ -184,39 +205,58 @@ def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
 
 
 def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
-    """From `Annotated[float, about("…", ge=0)] | None`: limits belong to the value, not to `None`."""
-    annotated = next(
-        (option for option in _options(declared) if get_origin(option) is Annotated), declared
-    )
-    base, *notes = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
+    """From `Annotated[float, about("…", ge=0)] | None`: limits belong to the value, not `None`."""
+    annotated = declared
+    for option in _options(declared):
+        if get_origin(option) is Annotated:
+            annotated = option
+            break
+    base, notes = _split_annotation(annotated)
     metas = [note for note in notes if isinstance(note, msgspec.Meta)]
     help = next((meta.description for meta in metas if meta.description), "")
     checks = tuple(note for note in notes if callable(note))
-    made = field.default_factory is not msgspec.NODEFAULT or isinstance(field.default, Table)
-    default = None if made else field.default
+    # A default that is made anew, or a table of its own, has no value worth showing.
+    is_made = field.default_factory is not msgspec.NODEFAULT or isinstance(field.default, Table)
     return Setting(
-        field.encode_name, field.name, base, declared, default, help, _expected(base, metas), checks
+        name=field.encode_name,
+        field=field.name,
+        type=base,
+        declared=declared,
+        default=None if is_made else field.default,
+        help=help,
+        expected=_describe_type(base, metas),
+        checks=checks,
     )
 
 
-def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
-    """What a value of this type is called: `a number from 0 to 1`, `text or a list of strings`."""
+def _split_annotation(kind: object) -> tuple[Any, tuple[Any, ...]]:
+    """The type, and the notes of `Annotated` beside it."""
+    if get_origin(kind) is not Annotated:
+        return kind, ()
+    base, *notes = get_args(kind)
+    return base, tuple(notes)
+
+
+def _describe_type(kind: object, metas: Iterable[msgspec.Meta]) -> str:
+    """Words for a value of this type: `a number from 0 to 1`, `text or a list of strings`."""
     if choices := list(choices_of(kind)):
         return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
     options = [option for option in _options(kind) if option is not type(None)]
-    return " or ".join(dict.fromkeys(_called(option, 0) for option in options)) + "".join(
-        _limits(metas)
-    )
+    names = dict.fromkeys(_type_name(option, plural=False) for option in options)
+    return " or ".join(names) + "".join(_limits(metas))
 
 
-def _called(kind: object, number: int) -> str:
-    """The name of one value (`number` 0), or of several."""
-    base, *notes = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+def _type_name(kind: object, *, plural: bool) -> str:
+    """The name of one value, or of several, with its limits."""
+    base, notes = _split_annotation(kind)
     origin = get_origin(base) or base
-    item = dict(enumerate(get_args(base))).get(1 if origin is dict else 0, Any)
-    of = "" if item is Any else f" of {_called(item, 1)}"
-    limits = _limits(note for note in notes if isinstance(note, msgspec.Meta))
-    return _NAMES.get(origin, ("a value", "values"))[number] + of + "".join(limits)
+    singular_name, plural_name = _TYPE_NAMES.get(origin, ("a value", "values"))
+    name = plural_name if plural else singular_name
+    arguments = get_args(base)
+    position = 1 if origin is dict else 0
+    if position < len(arguments) and arguments[position] is not Any:
+        name += f" of {_type_name(arguments[position], plural=True)}"
+    return name + "".join(_limits(note for note in notes if isinstance(note, msgspec.Meta)))
 
 
 def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
@@ -230,7 +270,7 @@ def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
 
 
 _LISTS = ("a list", "lists")
-_NAMES: Mapping[Any, tuple[str, str]] = {
+_TYPE_NAMES: Mapping[Any, tuple[str, str]] = {
     str: ("text", "strings"),
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -251,13 +291,13 @@ def choices_of(kind: object) -> tuple[str, ...]:
     return tuple(c for o in _options(kind) if get_origin(o) is Literal for c in get_args(o))
 
 
-def _path(kind: object, value: object) -> Any:
+def _convert_path(kind: object, value: object) -> Any:
     if kind is Path and isinstance(value, str | Path) and str(value) and "\0" not in str(value):
         return Path(value)
     raise ValueError
 
 
-def shown(value: object) -> str:
+def toml_text(value: object) -> str:
     """A value as TOML writes it, on one short line without control characters."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -265,8 +305,11 @@ def shown(value: object) -> str:
         text = f'"{value}"' if isinstance(value, str | Path) else repr(value)
     except ValueError:  # a number with more digits than Python prints
         text = "a very large number"
-    plain = "".join(ch if ch.isprintable() else f"\\u{ord(ch):04x}" for ch in text[:80])
-    return plain if len(text) <= 80 else f"{plain[:70]}…"
+    start = text[:80]
+    printable = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in start)
+    if len(text) <= 80:
+        return printable
+    return f"{printable[:70]}…"
 
 
 def sorted_values(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -306,16 +349,18 @@ def without_password(value: str) -> str:
 
 
 def variable_name(value: str) -> str:
-    """A check: the name of an environment variable. What is no name may be a key, so the value is not repeated."""
+    """A check: the name of an environment variable."""
+    # A value that is no name may be a key, so the message does not repeat it.
     looks_like_key = re.match(r"(sk|gsk|pk|hf|xai)[-_][A-Za-z0-9]{12,}", value)
     if value and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or looks_like_key):
         raise SettingsError(
-            "api_key_env: expected the name of an environment variable, as MY_KEY, not the key itself"
+            "api_key_env: expected the name of an environment variable, as MY_KEY, "
+            "not the key itself"
         )
     return value
 
 
-def existing(path: Path, setting: str, where: str = "[target]") -> Path:
+def require_path(path: Path, setting: str, where: str = "[target]") -> Path:
     """The path of a file or folder that must exist."""
     if not path.exists():
         raise SettingsError(f"{where} {setting}: no such file or folder: {path.resolve()}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,21 +17,10 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INT8_MODEL = f"{DEFAULT_MODEL}:int8"
 EMPTY = msgspec.field(default_factory=TomlTable)
 
-PRESETS: Mapping[str, Mapping[str, str]] = {
-    "groq": {
-        "base_url": "https://api.groq.com/openai/v1",
-        "model": "llama-3.3-70b-versatile",
-        "api_key_env": "GROQ_API_KEY",
-    },
-    "openai": {
-        "base_url": "https://api.openai.com/v1",
-        "model": "gpt-4.1-mini",
-        "api_key_env": "OPENAI_API_KEY",
-    },
-    "ollama": {"base_url": "http://127.0.0.1:11434/v1"},
-    "vllm": {"base_url": "http://127.0.0.1:8000/v1"},
-    "llama-cpp": {"base_url": "http://127.0.0.1:8080/v1", "model": "default"},
-}
+# Endpoints of language models by name: address, default model, variable with the key.
+PRESETS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    (files("answerkey.config") / "presets.toml").read_text(encoding="utf-8")
+)
 
 Line = Annotated[str, declare.one_line]
 OptionalLine = Annotated[str | None, declare.one_line]

@@ -1,4 +1,4 @@
-"""What a KPI bot can compute, from a TOML file, and what a question asks for: which figure, for whom, on which route."""
+"""The catalogue of a KPI bot (TOML), and the reader that finds the figure a question asks for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from answerkey.errors import SettingsError
 from answerkey.text import words
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_NEAR = 80.0  # similarity in percent from which a word is a misspelling of another
+_GROUP_WORDS = re.compile(r"\b(?:which|by|each|per|what)\b")
+# Similarity in percent from which a word is a misspelling of another: one wrong letter in five.
+_NEAR = 80.0
 
 
 def sql_name(value: str) -> str:
@@ -32,7 +34,7 @@ def sql_names(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(sql_name, values))
 
 
-def lowered(words: tuple[str, ...]) -> tuple[str, ...]:
+def to_lower_case(words: tuple[str, ...]) -> tuple[str, ...]:
     """A check that every list passes: its words in lower case."""
     return tuple(word.lower() for word in words)
 
@@ -45,7 +47,7 @@ class Kpi(Table, frozen=True):
     route: Annotated[str, about("The route of questions about it."), one_line]
     measure: Annotated[str, about("The SQL of the figure.", min_length=1)]
     words: Annotated[
-        tuple[str, ...], about("The words that people ask with.", min_length=1), lowered
+        tuple[str, ...], about("The words that people ask with.", min_length=1), to_lower_case
     ]
     source: Annotated[str, about("The table or view."), sql_name] = msgspec.field(name="from")
     unit: Annotated[str, about("Its unit.")] = ""
@@ -67,34 +69,38 @@ class Catalog:
 
     def count(self, group: str, text: str) -> int:
         """How many of the words of a group, such as "lowest", the text has."""
-        return sum(_has(text, phrase) for phrase in self.words.get(group, ()))
+        return sum(_has_phrase(text, phrase) for phrase in self.words.get(group, ()))
 
 
 def read_catalog(path: Path) -> Catalog:
     """The catalogue, or an error that names the file, the KPI and the field."""
     try:
-        given = parse_toml(path.read_text(encoding="utf-8"), path.name)
+        table = parse_toml(path.read_text(encoding="utf-8"), path.name)
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path.name}: not valid TOML: {error}") from None
-    entries = enumerate(given.get("kpi", []), 1)
     kpis = tuple(
-        read_table(Kpi, each, f"{path.name}, [[kpi]] {each.get('name', n)}") for n, each in entries
+        read_table(Kpi, entry, f"{path.name}, [[kpi]] {entry.get('name', number)}")
+        for number, entry in enumerate(table.get("kpi", []), 1)
     )
     if not kpis:
         raise SettingsError(
             f"{path.name}: no [[kpi]]; each needs name, title, route, from, measure and words"
         )
-    words = dict(given.get("words", {}))
+    words = dict(table.get("words", {}))
     months = tuple(tuple(names) for names in words.pop("months", []))
     if months and len(months) != 12:
         raise SettingsError(f"{path.name}: [words] months has {len(months)} entries, expected 12")
-    for name in given.get("views", {}):
+    views = table.get("views", {})
+    for name in views:
         if not _NAME.fullmatch(name):
             raise SettingsError(
                 f'{path.name}: "{name}" is no name of a view; use letters, digits and _'
             )
     return Catalog(
-        kpis, given.get("views", {}), {key: lowered(value) for key, value in words.items()}, months
+        kpis=kpis,
+        views=views,
+        words={group: to_lower_case(listed) for group, listed in words.items()},
+        months=months,
     )
 
 
@@ -123,84 +129,100 @@ class Reader:
 
     def read(self, question: str) -> Request:
         text = " ".join(words(question))
-        text = self._spelled(text) if self.spelling else text
+        if self.spelling:
+            text = self._correct_spelling(text)
         scores = {kpi.name: self._score(kpi, text) for kpi in self.catalog.kpis}
-        best = max(
-            self.catalog.kpis, key=lambda kpi: scores[kpi.name]
-        )  # of equals the first in the catalogue
-        documents = 1.5 * self.catalog.count("documents", text)
-        top = scores[best.name]
-        if top > documents and top >= 1:
-            return self._request(best, text, _confidence(top, documents))
-        if documents == 0 and self.catalog.count("unclear", text):
+        # Of several with the same score, `max` takes the first in the catalogue.
+        best = max(self.catalog.kpis, key=lambda kpi: scores[kpi.name])
+        best_score = scores[best.name]
+        documents_score = 1.5 * self.catalog.count("documents", text)
+        if best_score > documents_score and best_score >= 1:
+            return self._request_figure(best, text, _confidence(best_score, documents_score))
+        if documents_score == 0 and self.catalog.count("unclear", text):
             return Request(best.route, 0.3, text, unclear=True)
-        return Request(self.documents_route, _confidence(documents, top), text)
+        return Request(self.documents_route, _confidence(documents_score, best_score), text)
 
-    def _request(self, kpi: Kpi, text: str, confidence: float) -> Request:
+    def _request_figure(self, kpi: Kpi, text: str, confidence: float) -> Request:
         filters = self._filters(kpi, text)
-        count, lowest = self.catalog.count, self.catalog.count("lowest", text) > 0
-        ranks = (
-            lowest or count("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
+        asks_for_lowest = self.catalog.count("lowest", text) > 0
+        asks_for_highest = self.catalog.count("highest", text) > 0
+        asks_by_group = _GROUP_WORDS.search(text) is not None
+        groups = [name for name, values in filters.items() if len(values) > 1]
+        if asks_for_lowest or asks_for_highest or asks_by_group:
+            groups += [
+                name
+                for name in kpi.dimensions
+                if name not in filters and self.catalog.count(name, text)
+            ]
+        return Request(
+            route=kpi.route,
+            confidence=confidence,
+            text=text,
+            kpi=kpi,
+            filters=filters,
+            group=groups[0] if groups else None,
+            lowest=asks_for_lowest,
         )
-        asked = (
-            [dim for dim in kpi.dimensions if dim not in filters and count(dim, text)]
-            if ranks
-            else []
-        )
-        several = [dim for dim, values in filters.items() if len(values) > 1]
-        group = next(iter(several + asked), None)
-        return Request(kpi.route, confidence, text, kpi, filters, group, lowest)
 
     def _score(self, kpi: Kpi, text: str) -> float:
         """A point for each word of the KPI, a half for each member named; one text counts once."""
-        named = [value for values in self._filters(kpi, text).values() for value in values]
+        members = [value for values in self._filters(kpi, text).values() for value in values]
         rest = text
-        for member in named:
+        for member in members:
             rest = re.sub(rf"\b{re.escape(member.lower())}\b", " ", rest)
-        hits = _longest([word for word in kpi.words if _has(rest, word)])
+        hits = _keep_longest([word for word in kpi.words if _has_phrase(rest, word)])
+        if not hits:
+            return 0.0
         # Longer words say more: "tenure of staff" is about tenure.
         points = sum(1 + 0.1 * word.count(" ") + 0.01 * len(word) for word in hits)
-        return points + 0.5 * len(named) if hits else 0.0
+        return points + 0.5 * len(members)
 
     def _filters(self, kpi: Kpi, text: str) -> dict[str, tuple[str, ...]]:
         """The members that the text names, by dimension."""
-        dimensions = self.members[kpi.name].items()
-        found = {
-            name: _longest([v for v in values if _has(text, v.lower())])
-            for name, values in dimensions
-        }
-        return {name: tuple(values) for name, values in found.items() if values}
+        filters: dict[str, tuple[str, ...]] = {}
+        for dimension, values in self.members[kpi.name].items():
+            named = _keep_longest([value for value in values if _has_phrase(text, value.lower())])
+            if named:
+                filters[dimension] = tuple(named)
+        return filters
 
-    def _spelled(self, text: str) -> str:
-        """Words that are nearly one of ours become it; short words and known ones are left alone."""
-        texts: list[str] = [word for kpi in self.catalog.kpis for word in kpi.words]
-        texts += [word for group in self.catalog.words.values() for word in group]
-        texts += [name for names in self.catalog.months for name in names]
-        texts += [
-            value for dims in self.members.values() for values in dims.values() for value in values
-        ]
-        known = sorted({word for text in texts for word in words(text)})
-        spelled = text.split()
-        for n, word in enumerate(spelled):
-            if len(word) >= 4 and word not in known:
-                found = process.extractOne(word, known, scorer=fuzz.ratio, score_cutoff=_NEAR)
-                spelled[n] = found[0] if found else word
-        return " ".join(spelled)
+    def _correct_spelling(self, text: str) -> str:
+        """Words that are nearly one of the vocabulary become it; short words are left alone."""
+        vocabulary = self._vocabulary()
+        corrected: list[str] = []
+        for word in text.split():
+            if len(word) >= 4 and word not in vocabulary:
+                match = process.extractOne(word, vocabulary, scorer=fuzz.ratio, score_cutoff=_NEAR)
+                word = match[0] if match else word
+            corrected.append(word)
+        return " ".join(corrected)
+
+    def _vocabulary(self) -> list[str]:
+        """Every word of the catalogue and of the members, sorted."""
+        phrases: list[str] = [word for kpi in self.catalog.kpis for word in kpi.words]
+        for group in (*self.catalog.words.values(), *self.catalog.months):
+            phrases += group
+        for dimensions in self.members.values():
+            for values in dimensions.values():
+                phrases += values
+        return sorted({word for phrase in phrases for word in words(phrase)})
 
 
-def _longest(phrases: list[str]) -> list[str]:
-    """Without those that are part of a longer one: "units sold" is one hit, and not "units" as well."""
+def _keep_longest(phrases: list[str]) -> list[str]:
+    """Drop what is part of a longer one: "units sold" is one hit, and not "units" as well."""
     return [
-        one
-        for one in phrases
-        if not any(one != other and one.lower() in other.lower() for other in phrases)
+        phrase
+        for phrase in phrases
+        if not any(phrase != other and phrase.lower() in other.lower() for other in phrases)
     ]
 
 
-def _has(text: str, phrase: str) -> bool:
+def _has_phrase(text: str, phrase: str) -> bool:
     return re.search(rf"\b{re.escape(phrase)}\b", text) is not None
 
 
 def _confidence(winner: float, other: float) -> float:
     """From 0.5 (no evidence) to 1 (only one route has words in the question)."""
-    return round((winner + 1) / (winner + other + 2) if other else (winner + 1) / (winner + 1.5), 2)
+    if other:
+        return round((winner + 1) / (winner + other + 2), 2)
+    return round((winner + 1) / (winner + 1.5), 2)

@@ -23,7 +23,8 @@ from answerkey.demo.kpi_catalog import Catalog, Kpi
 from answerkey.errors import InputError, SettingsError
 
 Filters = Mapping[str, tuple[str, ...]]
-# What the catalogue's SQL may do: read. Nothing can attach a file or change a table, whatever a measure says.
+# The catalogue's SQL may only read. Nothing can attach a file or change a table, whatever a
+# measure contains.
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -46,7 +47,10 @@ class Period:
 
 
 class KpiDatabase:
-    """Tables in memory. Besides SQLite's own functions, SQL may use `last_day(day)` and `date_diff('day', a, b)`."""
+    """Tables in memory.
+
+    Besides SQLite's own functions, SQL may use `last_day(day)` and `date_diff('day', a, b)`.
+    """
 
     def __init__(self, folder: Path, catalog: Catalog) -> None:
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
@@ -70,10 +74,11 @@ class KpiDatabase:
     def value(self, kpi: Kpi, period: Period, filters: Filters) -> float | None:
         """The figure; None where no row is left."""
         where, values = _where(period, filters)
-        row = self._rows(
-            f'SELECT {kpi.measure}, count(*) FROM "{kpi.source}" WHERE {where}', values
-        )[0]
-        return None if row[1] == 0 or row[0] is None else float(row[0])
+        sql = f'SELECT {kpi.measure}, count(*) FROM "{kpi.source}" WHERE {where}'
+        figure, row_count = self._rows(sql, values)[0]
+        if row_count == 0 or figure is None:
+            return None
+        return float(figure)
 
     def by(
         self, kpi: Kpi, dimension: str, period: Period, filters: Filters
@@ -101,7 +106,8 @@ class KpiDatabase:
             raise InputError(
                 f"{path.name}: the name of a table may have only letters, digits and _"
             )
-        names, rows = _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
+        read = _read_csv if path.suffix == ".csv" else _read_parquet
+        names, rows = read(path)
         columns = ", ".join(f'"{name}"' for name in names)
         try:
             self._connection.execute(f'CREATE TABLE "{path.stem}" ({columns})')
@@ -122,36 +128,39 @@ class KpiDatabase:
 
 
 def _where(period: Period, filters: Filters) -> tuple[str, list[object]]:
-    """Column names come from the catalogue; everything from the question is a parameter."""
-    columns = "".join(
-        f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items()
-    )
-    given = [value for values in filters.values() for value in values]
-    return f"month BETWEEN ? AND ?{columns}", [
-        period.first.isoformat(),
-        period.last.isoformat(),
-        *given,
-    ]
+    """The condition and its parameters.
+
+    Column names come from the catalogue; everything from the question is a parameter.
+    """
+    condition = "month BETWEEN ? AND ?"
+    parameters: list[object] = [period.first.isoformat(), period.last.isoformat()]
+    for name, values in filters.items():
+        condition += f' AND "{name}" IN ({", ".join("?" * len(values))})'
+        parameters += values
+    return condition, parameters
 
 
-def _read_csv(path: Path) -> tuple[list[str], list[list[object]]]:
-    """The columns and rows; a column in which every cell is a number is one of numbers, an empty cell is null."""
+def _read_csv(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
+    """The columns and rows.
+
+    A column in which every cell is a number is one of numbers; an empty cell is null.
+    """
     with path.open(encoding=encoding_of(path), newline="") as file:
         names, *rows = csv.reader(file) or [[]]
     if any(len(row) != len(names) for row in rows):
         raise InputError(
             f"{path.name}: not readable as a table: a row has more or fewer cells than the header"
         )
-    columns = [_typed([row[n] for row in rows]) for n in range(len(names))]
+    columns = [_convert_column([row[n] for row in rows]) for n in range(len(names))]
     return names, [list(row) for row in zip(*columns, strict=True)]
 
 
-def _typed(cells: Sequence[str]) -> list[object]:
+def _convert_column(cells: Sequence[str]) -> list[object]:
     for kind in (int, float):
         try:
             return [kind(cell) if cell else None for cell in cells]
         except ValueError:
-            pass
+            continue
     return [cell or None for cell in cells]
 
 
@@ -164,17 +173,23 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
         raise InputError(
             f"{path.name}: not readable as a table: {str(error).splitlines()[0]}"
         ) from error
-    kept = (str, int, float, type(None))  # dates as text, which sorts by time
-    columns = [
-        [one if isinstance(one, kept) else str(one) for one in column.to_pylist()]
-        for column in table.columns
-    ]
+    columns = [[_plain_cell(cell) for cell in column.to_pylist()] for column in table.columns]
     return list(table.column_names), list(zip(*columns, strict=True))
 
 
-@lru_cache(maxsize=4096)  # it is called for every row, and there are few days
+def _plain_cell(cell: object) -> object:
+    """Dates become text, which sorts by time."""
+    if cell is None or isinstance(cell, str | int | float):
+        return cell
+    return str(cell)
+
+
+# SQLite calls it for every row, and there are few distinct days.
+@lru_cache(maxsize=4096)
 def _sql_last_day(day: str | None) -> str | None:
-    return None if day is None else _last_day(date.fromisoformat(day[:10])).isoformat()
+    if day is None:
+        return None
+    return _last_day(date.fromisoformat(day[:10])).isoformat()
 
 
 def _date_diff(unit: str, start: str | None, end: str | None) -> int | None:
@@ -196,58 +211,68 @@ def month_of(day: date) -> Period:
     return Period(day.replace(day=1), _last_day(day), f"{month_name[day.month]} {day.year}")
 
 
-def shifted(period: Period, months: int) -> Period:
+def shift_period(period: Period, months: int) -> Period:
     """The period of the same length that begins so many months later (or earlier)."""
-    first = _plus(period.first, months)
-    last = _last_day(_plus(first, period.months - 1))
+    first = _add_months(period.first, months)
+    last = _last_day(_add_months(first, period.months - 1))
     if period.months == 1:
         return month_of(first)
     if period.months == 12 and first.month == 1:
         return Period(first, last, str(first.year))
-    return Period(
-        first,
-        last,
-        f"{month_name[first.month]} {first.year} to {month_name[last.month]} {last.year}",
-    )
+    start = f"{month_name[first.month]} {first.year}"
+    end = f"{month_name[last.month]} {last.year}"
+    return Period(first, last, f"{start} to {end}")
 
 
 def find_period(question: str, catalog: Catalog, latest: date) -> Period | None:
     """The period the question names, None where it names none. A year alone is the whole of it."""
-    named_year, last_year = _YEAR.search(question), catalog.count("last_year", question)
-    year = latest.year - 1 if last_year else int(named_year[1]) if named_year else latest.year
-    quarter = _QUARTER.search(question)
-    if quarter:
+    named_year = _YEAR.search(question)
+    names_last_year = catalog.count("last_year", question) > 0
+    year = latest.year
+    if names_last_year:
+        year = latest.year - 1
+    elif named_year:
+        year = int(named_year[1])
+    if quarter := _QUARTER.search(question):
         number = int(quarter[1] or _ORDINALS[quarter[2]])
         first = date(year, 3 * number - 2, 1)
-        return Period(first, _last_day(_plus(first, 2)), f"Q{number} {year}")
-    month = _month(question, catalog)
-    if month:
+        return Period(first, _last_day(_add_months(first, 2)), f"Q{number} {year}")
+    if month := _find_month(question, catalog):
         # Without a year, the latest month of that name that is in the tables.
-        known = named_year is not None or date(year, month, 1) <= latest
-        return month_of(date(year if known else year - 1, month, 1))
+        if named_year is None and date(year, month, 1) > latest:
+            year -= 1
+        return month_of(date(year, month, 1))
     if catalog.count("last_month", question):
         return month_of(latest)
-    if named_year or last_year or catalog.count("this_year", question):
-        last = date(year, 12, 31) if year < latest.year else _last_day(latest)
-        return Period(date(year, 1, 1), max(last, date(year, 1, 31)), str(year))
+    if named_year or names_last_year or catalog.count("this_year", question):
+        return _year_until(year, latest)
     return None
 
 
-def _month(question: str, catalog: Catalog) -> int | None:
+def _year_until(year: int, latest: date) -> Period:
+    """The whole year, or for the current one the months that are in the tables."""
+    last = date(year, 12, 31)
+    if year >= latest.year:
+        last = max(_last_day(latest), date(year, 1, 31))
+    return Period(date(year, 1, 1), last, str(year))
+
+
+def _find_month(question: str, catalog: Catalog) -> int | None:
     for number, names in enumerate(catalog.months, 1):
-        for name in names:
-            # Short names are words too ("may", "mar"): they need a year after them or "in" before them.
-            pattern = (
-                rf"\b{name}\b"
-                if len(name) > 3
-                else rf"\b(?:in|for|of|during)\s+{name}\b|\b{name}\s+20\d\d\b"
-            )
-            if re.search(pattern, question):
-                return number
+        if any(_names_month(question, name) for name in names):
+            return number
     return None
 
 
-def _plus(day: date, months: int) -> date:
+def _names_month(question: str, name: str) -> bool:
+    pattern = rf"\b{name}\b"
+    if len(name) <= 3:
+        # Short names are words too ("may", "mar"): they need a year after them, or "in" before.
+        pattern = rf"\b(?:in|for|of|during)\s+{name}\b|\b{name}\s+20\d\d\b"
+    return re.search(pattern, question) is not None
+
+
+def _add_months(day: date, months: int) -> date:
     count = day.year * 12 + day.month - 1 + months
     return date(count // 12, count % 12 + 1, 1)
 

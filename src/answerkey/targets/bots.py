@@ -11,7 +11,7 @@ from pathlib import Path
 
 from answerkey.coerce.tables import read_table_rows
 from answerkey.coerce.values import as_text, as_texts
-from answerkey.config.declare import existing, read_table
+from answerkey.config.declare import read_table, require_path
 from answerkey.config.target_tables import FaqTable, FullContextTable, RagTable
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import InputError, SettingsError
@@ -156,8 +156,10 @@ class FullContextBot:
 def make_full_context(settings: Mapping[str, object], folder: Path) -> FullContextBot:
     """`knowledge` a file or folder of text, `llm` a table; `template` a file with {knowledge} and {question}."""
     read = read_table(FullContextTable, settings, "[target]", folder, others=["kind"])
-    knowledge = read_knowledge(existing(read.knowledge, "knowledge"))
-    own = existing(read.template, "template").read_text(encoding="utf-8") if read.template else ""
+    knowledge = read_knowledge(require_path(read.knowledge, "knowledge"))
+    own = (
+        require_path(read.template, "template").read_text(encoding="utf-8") if read.template else ""
+    )
     template = own if read.template else TEMPLATE
     for place in ("{knowledge}", "{question}"):
         if template.count(place) != 1:
@@ -232,7 +234,7 @@ class FaqBot:
 def make_faq(settings: Mapping[str, object], folder: Path) -> FaqBot:
     """`faq` is a CSV, JSON or JSONL file with the columns question and answer; `minimum` a cosine, 0 to 1."""
     read = read_table(FaqTable, settings, "[target]", folder, others=["kind"])
-    return FaqBot(read_faq(existing(read.faq, "faq")), read.minimum)
+    return FaqBot(read_faq(require_path(read.faq, "faq")), read.minimum)
 
 
 def read_faq(path: Path) -> tuple[FaqRow, ...]:

@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import IO
 
 from answerkey.coerce.values import is_mapping
-from answerkey.config.declare import read_table, shown
+from answerkey.config.declare import read_table, toml_text
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
 from answerkey.targets.fields import Fields, history_turns, read_fields
@@ -94,10 +94,10 @@ def make_command_target(table: Mapping[str, object], folder: Path, timeout: floa
     try:
         run = shlex.split(given) if isinstance(given, str) else given
     except ValueError as error:
-        raise SettingsError(f"[target] run = {shown(given)}: {str(error).lower()}") from None
+        raise SettingsError(f"[target] run = {toml_text(given)}: {str(error).lower()}") from None
     if not run or not run[0]:
         raise SettingsError(
-            f'[target] run = {shown(given)}: expected a command, such as ["./bot", "--fast"]'
+            f'[target] run = {toml_text(given)}: expected a command, such as ["./bot", "--fast"]'
         )
     name = str((folder / run[0]).resolve()) if "/" in run[0] else run[0]
     found = shutil.which(name)

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from answerkey import __version__
 from answerkey.coerce.values import is_mapping, table_of
-from answerkey.config.declare import read_table, shown
+from answerkey.config.declare import read_table, toml_text
 from answerkey.config.target_tables import EndpointTable, GradioTable, HttpTable, OpenAiTable
 from answerkey.errors import SettingsError
 from answerkey.net import (
@@ -303,7 +303,7 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
     address: str = getattr(settings, key)
     if not re.match(r"https?://[^/\s]", address):
         expected = "expected an address that begins with http:// or https://"
-        raise SettingsError(f"[target] {key} = {shown(address)}: {expected}")
+        raise SettingsError(f"[target] {key} = {toml_text(address)}: {expected}")
     if "@" in address.split("/")[2]:
         raise SettingsError(
             f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead"

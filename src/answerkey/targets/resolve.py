@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from time import sleep
 
-from answerkey.config.declare import read_table, settings_of, shown
+from answerkey.config.declare import read_table, settings_of, toml_text
 from answerkey.config.target_tables import TARGET_TABLES, LiveTable, PythonTable, RecordedTable
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.targets.function import object_target
@@ -24,7 +24,7 @@ BOTS = {
     "rag": "answerkey.targets.bots:make_rag",
     "faq": "answerkey.targets.bots:make_faq",
     "full-context": "answerkey.targets.bots:make_full_context",
-    "routed-kpi": "answerkey.demo.routed_kpi:make",
+    "routed-kpi": "answerkey.demo.routed_kpi:make_routed_kpi",
 }
 # Imported when a suite asks for one: most runs need a single kind.
 _MAKERS = {
@@ -105,7 +105,9 @@ def check_target(table: Settings, folder: Path) -> None:
             and table.get(key)
             and not re.fullmatch(r"[\w.]+:[\w.]+", str(table[key]))
         ):
-            raise SettingsError(f'[target] {key} = {shown(table[key])}: expected "module:function"')
+            raise SettingsError(
+                f'[target] {key} = {toml_text(table[key])}: expected "module:function"'
+            )
 
 
 def kind_of(table: Settings) -> str:
