@@ -15,14 +15,14 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner, Result
 
-from answerkey.cli.main import answerkey
+from answerkey.cli.main import command_line
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SUITES = {"faq-bot": 0, "rag-docs": 0, "kpi-bot": 0, "judged-qa": 0}
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(answerkey, list(arguments))
+    return CliRunner().invoke(command_line, list(arguments))
 
 
 def module(path: Path) -> ModuleType:

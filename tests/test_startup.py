@@ -12,7 +12,7 @@ HEAVY = ("numpy", "scipy", "pandas", "pyarrow", "duckdb", "onnxruntime", "tokeni
     "code",
     [
         "import answerkey",
-        "from answerkey.cli.main import answerkey; answerkey(['--help'], standalone_mode=False)",
+        "from answerkey.cli.main import command_line; command_line(['--help'], standalone_mode=False)",
     ],
 )
 def test_nothing_heavy_is_loaded(code):

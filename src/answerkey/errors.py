@@ -15,7 +15,14 @@ tree is a bug: exit 70, with the traceback.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-EXIT_OK, EXIT_GATE, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 70, 130
+EXIT_OK = 0
+EXIT_GATE = 1
+EXIT_INPUT = 2
+EXIT_INCOMPLETE = 3
+# The codes of sysexits.h (internal software error) and of shells (128 + SIGINT).
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+
 _WORDS = {
     EXIT_OK: "PASS",
     EXIT_GATE: "FAIL",
@@ -40,8 +47,10 @@ class Ending:
 
     @property
     def word(self) -> str:
-        """PASS, FAIL, INVALID, INCOMPLETE, BUG or INTERRUPTED; DONE for success where no gate was set."""
-        return "DONE" if self.code == EXIT_OK and not self.gated else _WORDS[self.code]
+        """PASS, FAIL, INVALID, INCOMPLETE, BUG or INTERRUPTED; DONE without a gate."""
+        if self.code == EXIT_OK and not self.gated:
+            return "DONE"
+        return _WORDS[self.code]
 
     @property
     def line(self) -> str:
@@ -49,7 +58,7 @@ class Ending:
 
 
 class AnswerkeyError(Exception):
-    """The base of all errors; its message is one line for the user, `exit_code` that of the command line."""
+    """The base of all errors: one line for the user, and the exit code of the command line."""
 
     exit_code = EXIT_INPUT
 
@@ -81,10 +90,12 @@ class EndpointError(IncompleteError): ...
 class StorageError(IncompleteError): ...
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "recall@5"?`, or nothing where no known word is near."""
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """`; did you mean "recall@5"?`, or nothing where no name is near."""
     from difflib import get_close_matches
 
-    names = {k.lower(): k for k in known}
-    near = get_close_matches(word.lower(), names, n=1, cutoff=0.6)
-    return f'; did you mean "{names[near[0]]}"?' if near else ""
+    by_lower_case = {name.lower(): name for name in names}
+    matches = get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
+    if not matches:
+        return ""
+    return f'; did you mean "{by_lower_case[matches[0]]}"?'

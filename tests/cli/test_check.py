@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from answerkey.cli.main import answerkey
+from answerkey.cli.main import command_line
 from answerkey.errors import InputError
 
 GOOD: dict[str, Any] = {
@@ -24,7 +24,7 @@ GOOD: dict[str, Any] = {
 
 
 def check(record: object, *options: str) -> Any:
-    return CliRunner().invoke(answerkey, ["check", *options], input=json.dumps(record))
+    return CliRunner().invoke(command_line, ["check", *options], input=json.dumps(record))
 
 
 def test_the_assessment_is_json_on_standard_output() -> None:
@@ -75,13 +75,13 @@ def test_fields_of_your_own_are_left_aside_and_no_answer_is_an_empty_one() -> No
 
 
 def test_input_that_is_no_json() -> None:
-    result = CliRunner().invoke(answerkey, ["check"], input="{")
+    result = CliRunner().invoke(command_line, ["check"], input="{")
     assert isinstance(result.exception, InputError)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
-    result = CliRunner().invoke(answerkey, ["completion", shell])
+    result = CliRunner().invoke(command_line, ["completion", shell])
     assert result.exit_code == 0
     assert "_ANSWERKEY_COMPLETE" in result.stdout
 

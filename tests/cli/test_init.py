@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from answerkey.cli.main import answerkey
+from answerkey.cli.main import command_line
 from answerkey.errors import InputError, StorageError
 from answerkey.viewer.library import RunLibrary
 
 
 def test_the_suite_runs_and_the_fix_shows_in_the_comparison(tmp_path: Path) -> None:
-    made = CliRunner().invoke(answerkey, ["init", str(tmp_path / "mybot")])
+    made = CliRunner().invoke(command_line, ["init", str(tmp_path / "mybot")])
     assert made.exit_code == 0
     assert "answerkey run" in made.stderr
     done = CliRunner().invoke(
-        answerkey, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-charts"]
+        command_line, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-charts"]
     )
     assert done.exit_code == 0, done.output
     (failures,) = (tmp_path / "mybot" / "results").glob("*/failures.txt")
@@ -44,12 +44,12 @@ def test_the_suite_runs_and_the_fix_shows_in_the_comparison(tmp_path: Path) -> N
     ]
     subprocess.run([*again, "--no-charts"], check=True, capture_output=True)
     (fixed,) = Path(out).iterdir()
-    compared = CliRunner().invoke(answerkey, ["compare", str(failures.parent), str(fixed)])
+    compared = CliRunner().invoke(command_line, ["compare", str(failures.parent), str(fixed)])
     assert compared.stdout.startswith("B is better: over 15 cases")
 
 
 def test_what_is_commented_out_is_toml_too(tmp_path: Path) -> None:
-    CliRunner().invoke(answerkey, ["init", str(tmp_path)])
+    CliRunner().invoke(command_line, ["init", str(tmp_path)])
     text = (tmp_path / "suite.toml").read_text(encoding="utf-8")
     assert tomllib.loads(text)["name"] == "my-bot"
     assert text.count("#") > 15
@@ -58,7 +58,7 @@ def test_what_is_commented_out_is_toml_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["suite.toml", "cases.md", "bot.py"])
 def test_no_file_is_overwritten(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    result = CliRunner().invoke(answerkey, ["init", str(tmp_path)])
+    result = CliRunner().invoke(command_line, ["init", str(tmp_path)])
     assert isinstance(result.exception, InputError)
     assert (tmp_path / name).read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -66,5 +66,5 @@ def test_no_file_is_overwritten(tmp_path: Path, name: str) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(answerkey, ["init", str(tmp_path / "file" / "mybot")])
+    result = CliRunner().invoke(command_line, ["init", str(tmp_path / "file" / "mybot")])
     assert isinstance(result.exception, StorageError)

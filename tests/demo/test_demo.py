@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 from tests.support.golden import GOLDEN, demo_values
 
-from answerkey.cli.main import answerkey
+from answerkey.cli.main import command_line
 from answerkey.errors import StorageError
 
 
 @pytest.mark.slow
 def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
-    done = CliRunner().invoke(answerkey, ["demo", "--out", str(tmp_path / "demo"), "--json"])
+    done = CliRunner().invoke(command_line, ["demo", "--out", str(tmp_path / "demo"), "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     runs = told["runs"]
@@ -57,7 +57,8 @@ def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
     _assert_same(demo_values(tmp_path / "demo"), json.loads(GOLDEN.read_text(encoding="utf-8")))
     # The copy of the world is the user's own, and runs again.
     again = CliRunner().invoke(
-        answerkey, ["run", str(tmp_path / "demo" / "world" / "faq.toml"), "--quiet", "--no-charts"]
+        command_line,
+        ["run", str(tmp_path / "demo" / "world" / "faq.toml"), "--quiet", "--no-charts"],
     )
     assert again.exit_code == 0, again.output
 
@@ -81,5 +82,5 @@ def _assert_same(found: Any, golden: Any, where: str = "demo") -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(answerkey, ["demo", "--out", str(tmp_path / "file")])
+    result = CliRunner().invoke(command_line, ["demo", "--out", str(tmp_path / "file")])
     assert isinstance(result.exception, StorageError)

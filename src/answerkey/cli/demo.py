@@ -54,9 +54,10 @@ class DemoRun:
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:
-    """Score three bots of an invented retail chain, compare two versions of one, and tune its retrieval. Offline.
+    """Score three bots of an invented retail chain, offline.
 
-    Some answers are wrong on purpose, so that there are failures to look at.
+    Two versions of one bot are compared, and its retrieval is tuned. Some answers are wrong on
+    purpose, so that there are failures to look at.
 
     \b
     Example:
@@ -65,50 +66,58 @@ def demo_command(out: Path, as_json: bool) -> None:
     # Its matrices are small: threads that wait for the next one would only use processor time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     began = time.monotonic()
-    tell = say if as_json else show
+    # With --json, standard output is for the JSON alone.
+    announce = say if as_json else show
     world = _copy_world(out)
     runs: dict[str, DemoRun] = {}
     for name, about in BOTS.items():
         say(f"\n{name}: {about}")
-        run = runs[name] = _run(world / f"{name}.toml", out)
-        tell(f"{name:<8} {run.passed} of {run.cases} passed, {rate_text(run.pass_rate, run.ci95)}")
+        run = _run_bot(world / f"{name}.toml", out)
+        rate = rate_text(run.pass_rate, run.ci95)
+        announce(f"{name:<8} {run.passed} of {run.cases} passed, {rate}")
+        runs[name] = run
     say("\nIs kpi-v2 (B) better than kpi-v1 (A)?")
-    compared = compare_runs(runs["kpi-v1"].folder, runs["kpi-v2"].folder)
-    write_comparison(compared, out / "comparison")
-    tell(f"compare  {compared.sentence}")
+    comparison = compare_runs(runs["kpi-v1"].folder, runs["kpi-v2"].folder)
+    write_comparison(comparison, out / "comparison")
+    announce(f"compare  {comparison.sentence}")
     say("\nWhich retrieval method finds the right page of the PDF?")
     sweep = _sweep(world / "retrieval.toml", out)
-    tell(f"sweep    {sweep['sentence']}")
+    announce(f"sweep    {sweep['sentence']}")
     seconds = round(time.monotonic() - began, 1)
+    announce(_next_steps(out, runs, sweep["folder"], seconds))
+    if as_json:
+        print_json(
+            {
+                "out": str(out),
+                "runs": {name: asdict(run) for name, run in runs.items()},
+                "comparison": {
+                    "folder": str(out / "comparison"),
+                    "verdict": comparison.verdict,
+                    "sentence": comparison.sentence,
+                },
+                "sweep": sweep,
+                "seconds": seconds,
+            }
+        )
+    done(f"{len(runs)} runs, a comparison and a retrieval sweep in {out}")
+
+
+def _next_steps(out: Path, runs: dict[str, DemoRun], sweep: str, seconds: float) -> str:
+    """Files to read and commands to try."""
     # `make demo` installs into a folder that the shell does not search.
-    activate = (
-        ""
-        if shutil.which("answerkey")
-        else f" (after `. {Path(sys.executable).parent / 'activate'}`)"
-    )
-    tell(f"""
+    activate = ""
+    if not shutil.which("answerkey"):
+        activate = f" (after `. {Path(sys.executable).parent / 'activate'}`)"
+    return f"""
 done in {seconds} s; everything is in {out}. Read next:
   {runs["faq"].folder}/failures.txt   what the FAQ bot got wrong, worst first
   {runs["kpi-v2"].folder}/report.html   the whole run; open it in a browser
   {out / "comparison"}/comparison.html   version 2 against version 1, case by case
-  {sweep["folder"]}   every retrieval setting, with charts
+  {sweep}   every retrieval setting, with charts
 Try next{activate}:
   answerkey view {out}                  browse everything
   answerkey run {out}/world/faq.toml    fix an answer in world/faq.csv, run again, compare
-  answerkey init mybot                  a suite for your own bot""")
-    if as_json:
-        comparison = {
-            "folder": str(out / "comparison"),
-            "verdict": compared.verdict,
-            "sentence": compared.sentence,
-        }
-        made = {
-            "runs": {name: asdict(run) for name, run in runs.items()},
-            "comparison": comparison,
-            "sweep": sweep,
-        }
-        print_json({"out": str(out), **made, "seconds": seconds})
-    done(f"{len(runs)} runs, a comparison and a retrieval sweep in {out}")
+  answerkey init mybot                  a suite for your own bot"""
 
 
 def _copy_world(out: Path) -> Path:
@@ -116,9 +125,9 @@ def _copy_world(out: Path) -> Path:
     world = out / "world"
     try:
         for source in sorted(path for path in FOLDER.rglob("*") if path.suffix in _WORLD_FILES):
-            place = world / source.relative_to(FOLDER)
             if "starter" in source.parts:
                 continue
+            place = world / source.relative_to(FOLDER)
             place.parent.mkdir(parents=True, exist_ok=True)
             if not place.exists():
                 shutil.copyfile(source, place)
@@ -131,21 +140,22 @@ def _copy_world(out: Path) -> Path:
     return world
 
 
-def _run(suite: Path, out: Path) -> DemoRun:
+def _run_bot(suite_path: Path, out: Path) -> DemoRun:
+    suite = load_suite(suite_path, {"run.out": str(out.resolve())})
     with interactive(quiet=False) as (watch, stop):
-        finished = run_suite(
-            load_suite(suite, {"run.out": str(out.resolve())}), watch=watch, stop=stop
-        )
+        finished = run_suite(suite, watch=watch, stop=stop)
     if finished.interrupted or finished.partial:
         code = EXIT_INTERRUPTED if finished.interrupted else EXIT_INCOMPLETE
-        raise click.exceptions.Exit(
-            end(Ending(code, f"the demo could not be completed: {finished.partial}"))
-        )
+        ending = Ending(code, f"the demo could not be completed: {finished.partial}")
+        raise click.exceptions.Exit(end(ending))
     summary = write_reports(finished.folder)
     totals = summary.figures.totals
-    folder = str(out / finished.folder.name)
     return DemoRun(
-        folder, totals.passed, totals.cases, summary.pass_rate, summary.figures.pass_rate_ci95
+        folder=str(out / finished.folder.name),
+        passed=totals.passed,
+        cases=totals.cases,
+        pass_rate=summary.pass_rate,
+        ci95=summary.figures.pass_rate_ci95,
     )
 
 
@@ -156,13 +166,13 @@ def _sweep(suite: Path, out: Path) -> dict[str, str]:
 
     loaded = load_suite(suite)
     sweep = run_sweep(prepare_sweep(loaded))
-    found = draw_conclusions(sweep)
+    conclusion = draw_conclusions(sweep)
     folder = new_folder(out, f"{loaded.name}_sweep")
-    write_sweep(sweep, found, folder)
-    return {"folder": str(folder), "sentence": found.best.sentence}
+    write_sweep(sweep, conclusion, folder)
+    return {"folder": str(folder), "sentence": conclusion.best.sentence}
 
 
-FILES = ("suite.toml", "cases.md", "bot.py")
+_STARTER_FILES = ("suite.toml", "cases.md", "bot.py")
 
 
 @click.command("init")
@@ -176,20 +186,20 @@ def init_command(folder: Path) -> None:
     Example:
       answerkey init mybot && answerkey run mybot/suite.toml
     """
-    present = [name for name in FILES if (folder / name).exists()]
+    present = [name for name in _STARTER_FILES if (folder / name).exists()]
     if present:
         raise InputError(
-            f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot"
+            f"{folder} already contains {', '.join(present)}; "
+            "choose another folder: answerkey init mybot"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
-            (folder / name).write_text(
-                (FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8"
-            )
+        for name in _STARTER_FILES:
+            text = (FOLDER / "starter" / name).read_text(encoding="utf-8")
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(
             f"{folder}: cannot be written: {error.strerror}; choose another folder"
         ) from None
-    say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
+    say(f"wrote {', '.join(str(folder / name) for name in _STARTER_FILES)}")
     done(f"run it with `answerkey run {shlex.quote(str(folder / 'suite.toml'))}`")

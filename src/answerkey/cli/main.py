@@ -26,8 +26,8 @@ from answerkey.errors import (
     did_you_mean,
 )
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_NOT_ALLOWED = (
+_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_PATH_IS_UNUSABLE = (
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
@@ -64,8 +64,8 @@ COMMANDS = {
 }
 _WITHOUT_ENDING = {"completion", "-h", "--help", "--version"}
 
-
-_MODULES = {  # of commands that are not in a module of their own name
+# Modules of the commands that are not in a module of their own name.
+_MODULES = {
     "init": "demo",
     "run": "run.command",
     "rescore": "score",
@@ -85,10 +85,8 @@ _MODULES = {  # of commands that are not in a module of their own name
 
 def load_command(name: str) -> click.Command:
     """Import a command; `label-next` is the function `label_next_command` of its module."""
-    return getattr(
-        import_module(f"answerkey.cli.{_MODULES.get(name, name)}"),
-        f"{name.replace('-', '_')}_command",
-    )
+    module = import_module(f"answerkey.cli.{_MODULES.get(name, name)}")
+    return getattr(module, f"{name.replace('-', '_')}_command")
 
 
 class _ReaderGone(Exception):
@@ -126,8 +124,9 @@ class CommandGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="answerkey")
-def answerkey() -> None:
-    """Find out whether your question-answering bot is good, where it fails, and whether a change made it better.
+def command_line() -> None:
+    """Find out whether your question-answering bot is good, where it fails, and whether a
+    change made it better.
 
     \b
     Example:
@@ -153,16 +152,18 @@ def completion_command(context: click.Context, shell: str) -> None:
 
 
 def main() -> None:
-    """Run a command. A user's mistake becomes one line and an exit code; a bug keeps its traceback and exits with 70."""
+    """Run a command.
+
+    A user's mistake becomes one line and an exit code; a bug keeps its traceback and exits with 70.
+    """
     _prepare_streams()
-    gc.set_threshold(
-        50_000
-    )  # cases contain no cycles, and looking for some costs a fifth of the time
+    # Cases contain no cycles, and looking for some takes a fifth of the time.
+    gc.set_threshold(50_000)
     sys.exit(_run())
 
 
 def _prepare_streams() -> None:
-    """Standard streams that take any text: a closed one leads to nowhere, and no encoding is a reason to fail."""
+    """Make the standard streams take any text, also where one is closed."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -177,27 +178,13 @@ def _prepare_streams() -> None:
 
 def _run() -> int:
     try:
-        code = answerkey.main(prog_name="answerkey", standalone_mode=False)
-        sys.stdout.flush()
-        code = code if isinstance(code, int) else EXIT_OK
-        if (
-            len(sys.argv) > 1
-            and sys.argv[1] in COMMANDS
-            and not _WITHOUT_ENDING.intersection(sys.argv[1:])
-        ):
-            end_if_open(
-                code,
-                f"{sys.argv[1]} {'finished' if code == EXIT_OK else 'found problems, listed above'}",
-            )
-        return code
+        return _run_command()
     except click.exceptions.Abort:
         return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(
-                f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n",
-                err=True,
-            )
+            usage = error.ctx.get_usage()
+            click.echo(f"{usage}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
         return end(Ending(EXIT_INPUT, _one_line(error.format_message())))
     except AnswerkeyError as error:
         return end(Ending(error.exit_code, _one_line(str(error)), gated=False))
@@ -205,44 +192,62 @@ def _run() -> int:
         drop_output()
         return EXIT_OK
     except (OSError, MemoryError, RuntimeError) as error:
-        sentence, code = _of_the_system(error)
-        if not sentence:
-            return _bug(error)
-        code = end(Ending(code, sentence))
+        ending = _ending_of_system_error(error)
+        if ending is None:
+            return _report_bug(error)
+        end(ending)
         drop_output()
-        return code
+        return ending.code
     except Exception as error:
-        return _bug(error)
+        return _report_bug(error)
 
 
-def _of_the_system(error: OSError | MemoryError | RuntimeError) -> tuple[str, int]:
-    """One line and a code for what the machine refuses; "" for what is a bug."""
+def _run_command() -> int:
+    result = command_line.main(prog_name="answerkey", standalone_mode=False)
+    sys.stdout.flush()
+    code = result if isinstance(result, int) else EXIT_OK
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in COMMANDS and not _WITHOUT_ENDING.intersection(arguments):
+        how = "finished" if code == EXIT_OK else "found problems, listed above"
+        end_if_open(code, f"{arguments[0]} {how}")
+    return code
+
+
+def _ending_of_system_error(error: OSError | MemoryError | RuntimeError) -> Ending | None:
+    """One line and a code for what the machine refuses; None for a bug."""
     if isinstance(error, MemoryError):
-        return "not enough memory; use fewer workers or a smaller model", EXIT_INCOMPLETE
+        message = "not enough memory; use fewer workers or a smaller model"
+        return Ending(EXIT_INCOMPLETE, message)
     if isinstance(error, RuntimeError):
-        if "Symlink loop" in str(error):
-            return str(error), EXIT_INPUT
-        no_thread = "can't start new thread" in str(error)
-        return ("no more threads; use fewer workers" if no_thread else ""), EXIT_INCOMPLETE
+        return _ending_of_runtime_error(str(error))
     where = error.filename or "standard output"
-    if error.errno in _FULL:
-        sentence = f"{where} cannot be written: {error.strerror}; free some space, then try again"
-        return sentence, EXIT_INCOMPLETE
-    if error.filename is None or error.errno not in _NOT_ALLOWED:
-        return "", EXIT_INCOMPLETE
-    return (
-        f"{where}: {error.strerror}",
-        EXIT_INCOMPLETE if error.errno == errno.EROFS else EXIT_INPUT,
-    )
+    if error.errno in _DISK_IS_FULL:
+        advice = "free some space, then try again"
+        message = f"{where} cannot be written: {error.strerror}; {advice}"
+        return Ending(EXIT_INCOMPLETE, message)
+    if error.filename is None or error.errno not in _PATH_IS_UNUSABLE:
+        return None
+    code = EXIT_INCOMPLETE if error.errno == errno.EROFS else EXIT_INPUT
+    return Ending(code, f"{where}: {error.strerror}")
+
+
+def _ending_of_runtime_error(message: str) -> Ending | None:
+    # Python raises these two as plain RuntimeError; only the message tells them apart.
+    if "Symlink loop" in message:
+        return Ending(EXIT_INPUT, message)
+    if "can't start new thread" in message:
+        return Ending(EXIT_INCOMPLETE, "no more threads; use fewer workers")
+    return None
 
 
 def _one_line(message: str) -> str:
     return " ".join(message.splitlines())
 
 
-def _bug(error: Exception) -> int:
+def _report_bug(error: Exception) -> int:
     """A mistake of ours: the traceback, and what to report."""
     traceback.print_exception(error)
     what = " ".join(str(error).split())[:200]
-    asked = f"please report this with the traceback above (answerkey {__version__}, Python {platform.python_version()})"
-    return end(Ending(EXIT_BUG, f"{type(error).__name__}: {what}; {asked}"))
+    versions = f"answerkey {__version__}, Python {platform.python_version()}"
+    request = f"please report this with the traceback above ({versions})"
+    return end(Ending(EXIT_BUG, f"{type(error).__name__}: {what}; {request}"))

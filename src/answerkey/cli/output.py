@@ -13,8 +13,10 @@ import click
 from answerkey.errors import EXIT_OK, Ending
 from answerkey.text import printable
 
-COUNT, FROM_ZERO = click.IntRange(1, 1_000_000_000), click.IntRange(min=0)
-PATH, FILE = click.Path(path_type=Path), click.Path(path_type=Path, exists=True, dir_okay=False)
+COUNT = click.IntRange(1, 1_000_000_000)
+FROM_ZERO = click.IntRange(min=0)
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 quiet_option = click.option(
     "--quiet", "-q", is_flag=True, help="No progress and no report on the screen."
 )
@@ -53,18 +55,17 @@ def show(text: str = "") -> None:
 
 
 def _echo(text: str) -> None:
-    """A reader that went away, as `head` does, is not a failure: the command ends as it would have."""
     try:
         click.echo(text)
     except BrokenPipeError:
+        # A reader that went away, as `head` does, is not a failure: the command ends as usual.
         drop_output()
 
 
 def drop_output() -> None:
     """Discard standard output from now on; what is buffered would fail again at exit."""
-    with suppress(
-        OSError, ValueError
-    ):  # a stream that stands for standard output may have no number
+    # A stream that stands for standard output may have no number.
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -58,8 +58,8 @@ def score_command(
         "name": name,
         "cases": list(cases),
         "run": {"out": str(out.resolve()), "jobs": scoring.jobs},
+        "gate": {"require": list(gates)},
     }
-    table |= {"gate": {"require": list(gates)}}
     if scoring.without:
         table["profile"] = scoring.profile_without(table.get("profile"))
     if answers:

@@ -17,7 +17,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 judge_option = click.option(
     "--judge",
-    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).",
+    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint "
+    "(with --judge-model).",
 )
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
 module_option = click.option(
@@ -62,7 +63,9 @@ class ScoringOptions:
         """The profile setting with the criteria of `--without` switched off."""
         if self.without and not isinstance(profile, str):
             raise SettingsError("--without needs --profile, or a suite that names its profile")
-        return {"base": profile, "without": list(self.without)} if self.without else profile
+        if not self.without:
+            return profile
+        return {"base": profile, "without": list(self.without)}
 
 
 def add_options(*options: Decorator) -> Decorator:
@@ -97,7 +100,8 @@ def scoring_options(metrics_help: str) -> Decorator:
             "--jobs",
             type=COUNT,
             metavar="N",
-            help="Processes that compute the metrics; default one per core where there are many cases.",
+            help="Processes that compute the metrics; "
+            "default one per core where there are many cases.",
         ),
         charts_option,
     )
@@ -105,11 +109,11 @@ def scoring_options(metrics_help: str) -> Decorator:
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def collected(**given: Any) -> None:
-            scoring = ScoringOptions(**{name: given.pop(name) for name in names})
-            command(scoring=scoring, **given)
+        def call_with_scoring(**arguments: Any) -> None:
+            scoring = ScoringOptions(**{name: arguments.pop(name) for name in names})
+            command(scoring=scoring, **arguments)
 
-        return add_options(*options)(collected)
+        return add_options(*options)(call_with_scoring)
 
     return decorate
 
@@ -118,8 +122,10 @@ def judge_settings(judge: str | None, model: str | None) -> str | dict[str, str]
     """The `judge` setting of a suite: "local", a preset or an endpoint."""
     if judge is None or judge == "local":
         return judge
-    table = {"base_url": judge} if "://" in judge else {"preset": judge}
-    return table | ({"model": model} if model else {})
+    table = {"base_url" if "://" in judge else "preset": judge}
+    if model:
+        table["model"] = model
+    return table
 
 
 def split_names(listed: str) -> list[str]:

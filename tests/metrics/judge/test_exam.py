@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from answerkey.cli.main import answerkey
+from answerkey.cli.main import command_line
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.exam import CANNOT, take_exam, track_record
 from answerkey.metrics.judge.judged_metrics import load_judge
@@ -129,7 +129,7 @@ def test_the_local_judge_passes_what_it_claims_and_says_what_it_cannot() -> None
 
 class TestDoctor:
     def run(self, *options: str) -> Any:
-        return CliRunner().invoke(answerkey, ["doctor", *options])
+        return CliRunner().invoke(command_line, ["doctor", *options])
 
     def test_without_a_name_the_local_judge_takes_it(self) -> None:
         result = self.run("--judge")
