@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module, invalidate_caches
 from importlib.util import cache_from_source
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.secrets import Secrets
@@ -78,6 +79,19 @@ def load_object(spec: str, folder: Path, setting: str) -> Any:
             )
         found = getattr(found, part)
     return found
+
+
+def names_code(setting: object) -> bool:
+    """Whether a stored setting of a judge or model would import Python code: `module:function`."""
+    if isinstance(setting, str):
+        return ":" in setting and "://" not in setting
+    if isinstance(setting, Mapping):
+        # Keys such as `model` may hold a colon ("llama3:8b"); code is named by `call` or by a jury.
+        table = cast("Mapping[str, object]", setting)
+        return names_code(table.get("call")) or names_code(table.get("jury"))
+    if isinstance(setting, list | tuple):
+        return any(names_code(part) for part in cast("list[object]", setting))
+    return False
 
 
 def import_from(folder: Path) -> None:

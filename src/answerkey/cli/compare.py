@@ -12,16 +12,22 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import FROM_ZERO, PATH, done, end, json_option, print_result, say
-from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
+from answerkey.cli.scoring_options import (
+    allow_code_option,
+    judge_model_option,
+    judge_option,
+    judge_settings,
+)
 from answerkey.comparison.comparison import compare_runs, comparison_json
 from answerkey.comparison.prefer import prefer_runs, preference_text
 from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
-from answerkey.errors import InputError, StorageError
+from answerkey.errors import InputError, SettingsError, StorageError
 from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
 from answerkey.reports.comparison_files import write_comparison
 from answerkey.runs.store import DAMAGED, is_run, read_manifest
+from answerkey.user_code import names_code
 
 
 @click.command("compare")
@@ -133,6 +139,7 @@ def compare_command(
 @click.argument("run_b", type=PATH, metavar="B")
 @judge_option
 @judge_model_option
+@allow_code_option
 @click.option("--cases", type=FROM_ZERO, default=20, help="How many cases to list; default 20.")
 @click.option("--out", type=PATH, metavar="FILE.json", help="Also write the result to this file.")
 @json_option
@@ -141,6 +148,7 @@ def prefer_command(
     run_b: Path,
     judge: str | None,
     judge_model: str | None,
+    allow_code: bool,
     cases: int,
     out: Path | None,
     as_json: bool,
@@ -154,7 +162,14 @@ def prefer_command(
     Example:
       answerkey prefer results/bot_20260102_030405 results/bot_20260103_030405 --judge groq
     """
-    settings = judge_settings(judge, judge_model) or read_manifest(run_b).settings.judge or "local"
+    settings = judge_settings(judge, judge_model)
+    if settings is None:
+        settings = read_manifest(run_b).settings.judge or "local"
+        if names_code(settings) and not allow_code:
+            raise SettingsError(
+                f"{run_b}: run.json names Python code (judge {settings}), and a run folder may "
+                "come from somebody else; add --allow-code if you trust it"
+            )
     with closing(load_judge(settings)) as opened:
         if opened.name != "local":
             say(f"asking {opened.name} about each case in both orders …")

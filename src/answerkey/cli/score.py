@@ -9,7 +9,7 @@ import click
 from answerkey.cli.output import PATH, json_option, quiet_option
 from answerkey.cli.run.finish import finish_run, same_command
 from answerkey.cli.run.loop import interactive, rescore_with_progress
-from answerkey.cli.scoring_options import ScoringOptions, scoring_options
+from answerkey.cli.scoring_options import ScoringOptions, allow_code_option, scoring_options
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Options
 from answerkey.runs.execute import run_suite
@@ -82,10 +82,17 @@ def score_command(
     is_flag=True,
     help="Continue the newest unfinished rescore of this run, or this unfinished rescore.",
 )
+@allow_code_option
 @quiet_option
 @json_option
 def rescore_command(
-    run: Path, scoring: ScoringOptions, out: Path | None, resume: bool, quiet: bool, as_json: bool
+    run: Path,
+    scoring: ScoringOptions,
+    out: Path | None,
+    resume: bool,
+    allow_code: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Make a new run from the answers of an old one; the target is not asked again.
 
@@ -96,7 +103,9 @@ def rescore_command(
     changes = scoring.settings() | {"run": {"jobs": scoring.jobs}}
     if scoring.without:
         changes["profile"] = scoring.profile_without(changes.get("profile"))
-    finished = rescore_with_progress(run, changes, out, resume=resume, quiet=quiet)
+    finished = rescore_with_progress(
+        run, changes, out, resume=resume, quiet=quiet, allow_code=allow_code
+    )
     again = f"{same_command('rescore', run)} --resume"
     raise click.exceptions.Exit(
         finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)

@@ -27,6 +27,11 @@ module_option = click.option(
     multiple=True,
     help="A Python module with your own metrics; may be repeated.",
 )
+allow_code_option = click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Import Python code that the run names: its judge, its suite's modules.",
+)
 charts_option = click.option(
     "--charts/--no-charts",
     default=None,

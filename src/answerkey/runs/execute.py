@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 from answerkey.config.declare import TomlTable
-from answerkey.errors import IncompleteError, InputError
+from answerkey.errors import IncompleteError, InputError, SettingsError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
 from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
@@ -42,6 +42,7 @@ from answerkey.runs.tally import OutcomeTally, tally_from_json
 from answerkey.targets.resolve import Recorded
 from answerkey.text import format_count
 from answerkey.types import Case, Outcome, Status
+from answerkey.user_code import names_code
 
 
 @dataclass(slots=True)
@@ -300,13 +301,17 @@ def rescore(
     stop: Stop | None = None,
     *,
     resume: bool = False,
+    allow_code: bool = False,
 ) -> Finished:
     """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was.
 
     With `resume`, the newest unfinished rescore of this run is continued; `folder` may be that rescore itself. A finished
     rescore without `changes` and without an unfinished one of its own raises `AlreadyFinished`.
+    Without `allow_code`, a run that names Python code is refused: its folder may be somebody else's.
     """
     manifest = read_manifest(folder)
+    if not allow_code:
+        _refuse_code_of_run(folder, manifest, changes)
     source, resumed = folder, None
     suite = _suite_to_rescore(folder, manifest, changes, as_stored=False).writing_to(
         out or folder.parent
@@ -339,6 +344,21 @@ def rescore(
         prepared = replace(made, rescore_of=str(source.resolve()), stored=stored)
         return run_prepared(
             prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop
+        )
+
+
+def _refuse_code_of_run(folder: Path, manifest: Manifest, changes: TomlTable) -> None:
+    """A run folder is data. Code that it names runs only when the user asks for it."""
+    code: list[str] = []
+    if changes.get("judge") is None and names_code(manifest.settings.judge):
+        code.append(f"judge {manifest.settings.judge}")
+    suite_path = Path(manifest.suite) if manifest.suite else None
+    if suite_path and suite_path.is_file():
+        code += [f"module {module}" for module in load_suite(suite_path).modules]
+    if code:
+        raise SettingsError(
+            f"{folder}: run.json names Python code ({', '.join(code)}), and a run folder may come "
+            "from somebody else; add --allow-code if you trust it"
         )
 
 

@@ -159,7 +159,10 @@ def run(options: RunOptions) -> int:
         return loop.investigate(folder, suite, options)
     same = finish.same_command("run", options.suite)
     if folder is not None and read_manifest(folder).rescore_of:
-        finished = loop.rescore_with_progress(folder, {}, None, resume=True, quiet=options.quiet)
+        # `run` executes the suite that the folder names, so its code is trusted already.
+        finished = loop.rescore_with_progress(
+            folder, {}, None, resume=True, quiet=options.quiet, allow_code=True
+        )
         return _finish(finished, same, options)
     settings = options.for_engine(folder)
     if options.dry_run:

@@ -77,12 +77,18 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
 
 
 def rescore_with_progress(
-    folder: Path, changes: TomlTable, out: Path | None, *, resume: bool, quiet: bool
+    folder: Path,
+    changes: TomlTable,
+    out: Path | None,
+    *,
+    resume: bool,
+    quiet: bool,
+    allow_code: bool,
 ) -> Finished:
     """Score the answers of a run again, or continue doing so."""
     with interactive(quiet=quiet) as (watch, stop):
         try:
-            return rescore(folder, changes, out, watch, stop, resume=resume)
+            return rescore(folder, changes, out, watch, stop, resume=resume, allow_code=allow_code)
         except AlreadyFinished as done:
             say(str(done))
             return Finished(done.folder)
