@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from answerkey.intervals import interval_from_moments, mean_interval, ppi_rate, rate_interval
+from answerkey.corrected_rate import ppi_rate
+from answerkey.intervals import interval_from_moments, mean_interval, rate_interval
 
 
 def test_fewer_than_two_values_have_no_interval():
@@ -19,16 +20,20 @@ def test_fewer_than_two_values_have_no_interval():
     assert rate_interval(0, 0) is None
 
 
-def test_the_bootstrap_is_near_scipys_and_the_same_every_time():
-    values = np.random.default_rng(1).beta(2, 3, size=200)
+def test_the_bootstrap_is_near_students_t_and_the_same_every_time():
+    values = np.random.default_rng(1).normal(0.5, 0.1, size=150)
     ours = mean_interval(values)
-    theirs = stats.bootstrap(
-        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2)
-    )
     assert ours is not None
-    assert ours.method == "bootstrap"
-    assert ours[:2] == pytest.approx(theirs.confidence_interval, abs=0.002)
+    assert ours.method == "studentised bootstrap"
+    theirs = stats.t.interval(0.95, 149, values.mean(), stats.sem(values))
+    assert ours[:2] == pytest.approx(theirs, abs=0.002)
     assert mean_interval(iter(values)) == ours
+
+
+def test_zeros_and_ones_are_a_rate():
+    assert mean_interval([1.0] * 19 + [0.0]) == rate_interval(19, 20)
+    assert mean_interval([1.0] * 20) == rate_interval(20, 20)
+    assert mean_interval([0.0] * 5) == rate_interval(0, 5)
 
 
 def test_many_values_get_the_t_interval():
@@ -41,17 +46,24 @@ def test_many_values_get_the_t_interval():
     )
 
 
-def test_equal_values_have_an_interval_of_no_width():
-    assert mean_interval([0.1] * 7) == (0.1, 0.1, "bootstrap")
+@pytest.mark.parametrize("value", [0.1, 0.5, 5.0, -2.0])
+@pytest.mark.parametrize("count", [2, 7, 199])
+def test_a_few_equal_values_never_have_an_interval_without_width(value: float, count: int):
+    interval = mean_interval([value] * count)
+    assert interval is not None
+    assert interval.method == "t with both ends of the scale"
+    assert interval.low <= value <= interval.high
+    assert interval.high - interval.low >= 1 / count / 2
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
-def test_the_interval_lies_within_the_values(values: list[float]):
+def test_the_interval_holds_the_mean_and_stays_on_the_scale(values: list[float]):
     interval = mean_interval(values)
     assert interval is not None
     slack = 1e-9 * max(map(abs, values), default=0)
-    assert min(values) - slack <= interval.low <= interval.high <= max(values) + slack
+    assert min(0, *values) - slack <= interval.low <= interval.high <= max(1, *values) + slack
+    assert interval.low - slack <= np.mean(values) <= interval.high + slack
 
 
 @settings(deadline=None, max_examples=50)
@@ -83,9 +95,11 @@ def test_ppi_equals_ppi_python(row):
         [verdict == "1" for verdict in passed],
         [True] * rest_passed + [False] * (rest - rest_passed),
     )
-    assert (found.rate, found.low, found.high) == pytest.approx(
-        (estimate, low, high), abs=1e-9, rel=0
-    )
+    assert found.rate == pytest.approx(estimate, abs=1e-9, rel=0)
+    # Near the ends the interval is wider than that of PPI++, never narrower.
+    assert 0 <= found.low <= low + 1e-9
+    assert high - 1e-9 <= found.high <= 1
+    assert found.high - found.low < 1.6 * (high - low)
     assert found.method == "PPI++"
 
 

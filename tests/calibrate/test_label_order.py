@@ -12,12 +12,8 @@ from statistics import median
 
 import pytest
 
-from answerkey.calibrate.label_order import (
-    corrected_pass_rate,
-    label_order,
-    strata_of,
-    stratified_rate,
-)
+from answerkey.calibrate.label_order import label_order, strata_of
+from answerkey.calibrate.pass_rate import corrected_pass_rate, stratified_rate
 from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.types import Case, Response
 

@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from answerkey.intervals import ppi_rate
+from answerkey.corrected_rate import ppi_rate
 
 PROFILE = """
 name = "words"

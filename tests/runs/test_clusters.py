@@ -54,7 +54,7 @@ def test_the_interval_of_a_run_is_by_cluster(summary_of, column, more, clusters)
     wanted = cluster_interval([10] * 20, passed, rate=True) if clusters else rate_interval(130, 200)
     assert summary["pass_rate_ci95"] == pytest.approx([wanted.low, wanted.high])
     mean = summary["average_scores"]["exact_match"]
-    assert mean["ci95_method"] == ("cluster bootstrap" if clusters else "bootstrap")
+    assert mean["ci95_method"] == ("cluster bootstrap" if clusters else "wilson")
     assert ("200 cases in 20 clusters" in shown.out) == bool(clusters)
     if clusters:
         assert summary["pass_rate_ci95"][1] - summary["pass_rate_ci95"][0] > 2.5 * 0.13

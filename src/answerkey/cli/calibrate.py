@@ -22,8 +22,9 @@ from answerkey.calibrate.calibration import (
     calibration_json,
     calibration_text,
 )
-from answerkey.calibrate.label_order import label_order, rate_of_cases
+from answerkey.calibrate.label_order import label_order
 from answerkey.calibrate.labels import all_labels, measure_labelled, read_labelled
+from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.cli.output import COUNT, PATH, done, json_option, print_result, say
 from answerkey.cli.scoring_options import (
     add_options,

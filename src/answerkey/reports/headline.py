@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.intervals import CorrectedRate
+from answerkey.corrected_rate import CorrectedRate
 from answerkey.reports.numbers import format_mean, format_rate
 from answerkey.runs.summary import Summary
 from answerkey.text import format_count

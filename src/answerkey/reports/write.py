@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from answerkey.calibrate.label_order import rate_of_cases
 from answerkey.calibrate.labels import read_run_labels
+from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.files import json_text, remove_strays, write_file
 from answerkey.reports.failures import write_failures
 from answerkey.reports.markdown import markdown_report

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from answerkey.intervals import CorrectedRate
+from answerkey.corrected_rate import CorrectedRate
 from answerkey.metrics.judge.card import JudgeCard, judge_card
 from answerkey.runs.figures import Figures, Range, figures_of, readings_of
 from answerkey.runs.manifest import AcceptedChange, Manifest, RunSettings
