@@ -7,6 +7,7 @@ from dataclasses import fields
 from answerkey.reports import evidence
 from answerkey.reports.failure_screen import expected_lines
 from answerkey.reports.text_pieces import TextPiece, answer_pieces, passage_pieces, sentences_of
+from answerkey.reports.verdict_sentence import verdict_sentence
 from answerkey.types import Outcome, Passage, Profile, Score, Verdict
 
 Details = dict[str, object]
@@ -80,6 +81,7 @@ def describe_case(outcome: Outcome, profile: Profile | None, longest: int | None
         "criteria": evidence.criteria_of(outcome),
         "judge": _judge_calls(outcome),
         "attempts": [_describe_attempt(attempt) for attempt in outcome.attempts],
+        "columns": {str(key): value for key, value in case.extra.items()},
         "extra": {str(key): value for key, value in response.extra.items()},
     }
 
@@ -111,6 +113,8 @@ def _describe_verdict(outcome: Outcome, profile: Profile | None) -> Details:
     verdict = outcome.verdict
     details: Details = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
     details |= {"scale": 1.0, "pass_mark": None, "route_weight": 0.0, "own_mark": None}
+    details["why"] = verdict.why or verdict.justification
+    details["sentence"] = verdict_sentence(outcome, profile)
     if profile is None:
         return details
     details["scale"] = profile.scale

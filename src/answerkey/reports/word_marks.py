@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,8 @@ _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _EDGES = re.compile(r"^\W+|\W+$")
 # Below this similarity the few words in common are chance, and marking them hides that all is new.
 _SIMILAR = 0.35
+_LONG_WORD = 4  # letters; shorter words are mostly articles and prepositions
+_MOST_ADDED = 0.5  # of the answer's words
 
 MarkKind = Literal["same", "removed", "added", "missing", "other"]
 
@@ -48,52 +50,83 @@ def word_diff(a: str, b: str) -> tuple[list[DiffPart], list[DiffPart]]:
     return side_a, side_b
 
 
-def marked_answer(expected: str, answer: str) -> tuple[list[DiffPart], list[DiffPart]]:
-    """The expected answer with the words that the answer lacks, and the answer with other numbers.
+@dataclass(frozen=True, slots=True)
+class WordMarks:
+    """Words of a text to mark, each with the kind of its mark."""
 
-    Wording may differ freely in a right answer; a reader looks for missing words and for numbers
-    that are not expected.
+    kinds: Mapping[str, MarkKind]
+
+    def split(self, text: str) -> list[DiffPart]:
+        """The text in parts; every letter is in exactly one of them."""
+        pieces = _PIECES.findall(text)
+        parts = _Parts()
+        last_kind: MarkKind = "same"
+        for piece in pieces:
+            word = piece.lstrip()
+            kind = self.kinds.get(_bare_word(word), "same")
+            # The blank between two marked words is marked, the one before the first is not.
+            parts.add(piece[: len(piece) - len(word)], kind if kind == last_kind else "same")
+            parts.add(word, kind)
+            last_kind = kind
+        parts.add(text[sum(map(len, pieces)) :], "same")
+        return parts.list
+
+
+def compare_words(expected: str, answer: str, question: str = "") -> tuple[WordMarks, WordMarks]:
+    """The marks of the expected answer and of the answer.
+
+    A word of the expected answer that the answer lacks is `missing`. A number of the answer that is
+    not expected is `other`; a longer word that is neither expected nor in the question is `added`.
+    A right answer may be worded freely: if most of its words would be marked as added, the marks
+    say nothing, and only the numbers are marked.
     """
-    expected_pieces = _PIECES.findall(expected)
-    answer_pieces = _PIECES.findall(answer)
-    expected_words = {_bare_word(piece) for piece in expected_pieces}
-    answer_words = {_bare_word(piece) for piece in answer_pieces}
+    expected_words = _bare_words(expected)
+    answer_words = _bare_words(answer)
+    missing: dict[str, MarkKind] = dict.fromkeys(expected_words - answer_words, "missing")
+    if not expected_words:
+        return WordMarks(missing), WordMarks({})
+    new_words = answer_words - expected_words
+    numbers: dict[str, MarkKind] = {word: "other" for word in new_words if _has_digit(word)}
+    added: dict[str, MarkKind] = {
+        word: "added"
+        for word in new_words - _bare_words(question)
+        if len(word) >= _LONG_WORD and not _has_digit(word)
+    }
+    if len(added) > _MOST_ADDED * len(answer_words):
+        added = {}
+    return WordMarks(missing), WordMarks(added | numbers)
 
-    def is_missing(piece: str) -> bool:
-        word = _bare_word(piece)
-        return bool(word) and word not in answer_words
 
-    def is_other_number(piece: str) -> bool:
-        has_digit = any(map(str.isdigit, piece))
-        return bool(expected_pieces) and has_digit and _bare_word(piece) not in expected_words
+def marked_answer(
+    expected: str, answer: str, question: str = ""
+) -> tuple[list[DiffPart], list[DiffPart]]:
+    """Both texts in parts, with the marks of `compare_words`."""
+    expected_marks, answer_marks = compare_words(expected, answer, question)
+    return expected_marks.split(expected), answer_marks.split(answer)
 
-    missing = ((piece, is_missing(piece)) for piece in expected_pieces)
-    other = ((piece, is_other_number(piece)) for piece in answer_pieces)
-    return _merge_pieces(missing, "missing"), _merge_pieces(other, "other")
+
+def _bare_words(text: str) -> set[str]:
+    return {_bare_word(piece) for piece in text.split()} - {""}
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _bare_word(piece: str) -> str:
     return _EDGES.sub("", piece).casefold()
 
 
-def _merge_pieces(pieces: Iterable[tuple[str, bool]], kind: MarkKind) -> list[DiffPart]:
-    """Neighbours of one kind as one part; the blank before a marked word is not marked."""
-    parts: list[DiffPart] = []
+class _Parts:
+    """Collects parts; neighbours of one kind become one."""
 
-    def add(text: str, text_kind: MarkKind) -> None:
+    def __init__(self) -> None:
+        self.list: list[DiffPart] = []
+
+    def add(self, text: str, kind: MarkKind) -> None:
         if not text:
             return
-        if parts and parts[-1].kind == text_kind:
-            parts[-1].text += text
+        if self.list and self.list[-1].kind == kind:
+            self.list[-1].text += text
         else:
-            parts.append(DiffPart(text, text_kind))
-
-    for piece, is_marked in pieces:
-        word = piece.lstrip()
-        blank = piece[: len(piece) - len(word)]
-        if is_marked:
-            add(blank, "same")
-            add(word, kind)
-        else:
-            add(piece, "same")
-    return parts
+            self.list.append(DiffPart(text, kind))

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from answerkey.errors import AnswerkeyError, StorageError
 from answerkey.text import short_label
-from answerkey.viewer.case_page import case_page
+from answerkey.viewer.case_page import case_page, keep_regression_case
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.downloads import export_cases, run_file, sweep_file
 from answerkey.viewer.guard import Guard, Rules
@@ -48,6 +48,7 @@ _ROUTES = [
     Route("/label/{run:path}/name", set_labeller, methods=["POST"]),
     Route("/label/{run:path}", label_page),
     Route("/run/{run:path}/case/{n:int}/label", label_case, methods=["POST"]),
+    Route("/run/{run:path}/case/{n:int}/regression", keep_regression_case, methods=["POST"]),
     Route("/run/{run:path}/case/{n:int}", case_page),
     Route("/run/{run:path}/live", live_page),
     Route("/run/{run:path}/events", live_events),

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.errors import InputError
 from answerkey.reports.case_details import describe_case
 from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.reports.word_marks import WordMarks, compare_words
 from answerkey.runs.store import profile_of
+from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_query, select
-from answerkey.viewer.forms import labeller_name
+from answerkey.viewer.forms import labeller_name, read_form
 from answerkey.viewer.library import requested_run
+from answerkey.viewer.regression import REGRESSIONS, add_regression_case, regression_answer
 from answerkey.viewer.render import respond, wants_json
+from answerkey.viewer.rich_text import render_markdown
 
 LONGEST_TEXT = 20_000  # characters of an answer or passage on a page
 
 
 def case_page(request: Request) -> Response:
     """Long texts are cut on the page, but not with `full`; the JSON is always complete."""
+    library, _ = requested_run(request)
     folder, rows, n = requested_case(request)
     query = read_query(request.query_params)
     is_whole = wants_json(request) or "full" in request.query_params
     longest = None if is_whole else LONGEST_TEXT
     matching = select(folder, query)
     place = matching.index(n) if n in matching else None
+    outcome = read_outcome(folder, rows, n)
     data: dict[str, object] = {
-        "run": request.app.state.library.key(folder),
+        "run": library.key(folder),
         "n": n,
-        "case": describe_case(read_outcome(folder, rows, n), profile_of(folder), longest),
+        "case": describe_case(outcome, profile_of(folder), longest),
         "label": read_run_labels(folder).of(rows.id[n], labeller_name(request)),
         "place": place,  # among the cases of the present filter
         "found": len(matching),
@@ -39,8 +46,51 @@ def case_page(request: Request) -> Response:
         "next": _neighbour(matching, place, 1),
         "query": query.address(),
         "saved": "saved" in request.query_params,
+        "regression": regression_answer(library.root, rows.id[n]),
+        "regression_file": str(library.root / REGRESSIONS),
     }
-    return respond(request, "case.html", data)
+    return respond(request, "case.html", data, **_texts(request, outcome, longest))
+
+
+def _texts(request: Request, outcome: Outcome, longest: int | None) -> dict[str, Any]:
+    """Expected answer and answer as the page shows them: marked, and rendered if they are Markdown.
+
+    `text=raw` in the address shows Markdown as it was written.
+    """
+    is_raw = request.query_params.get("text") == "raw"
+    expected = "\n\n".join(outcome.case.expected)[:longest]
+    answer = (outcome.response.answer or "")[:longest]
+    expected_marks, answer_marks = compare_words(expected, answer, outcome.case.question)
+    if outcome.response.answer is None:  # nothing to compare with
+        expected_marks = WordMarks({})
+    rendered_answer = render_markdown(answer, answer_marks)
+    rendered_expected = render_markdown(expected, expected_marks)
+    has_markdown = rendered_answer is not None or rendered_expected is not None
+    if is_raw:
+        rendered_answer = None
+        rendered_expected = None
+    kinds = {*expected_marks.kinds.values(), *answer_marks.kinds.values()}
+    return {
+        "expected_marks": expected_marks,
+        "answer_marks": answer_marks,
+        "rendered_expected": rendered_expected,
+        "rendered_answer": rendered_answer,
+        "has_markdown": has_markdown,
+        "is_raw": is_raw,
+        "mark_kinds": kinds,
+    }
+
+
+async def keep_regression_case(request: Request) -> Response:
+    """Write the case with the expected answer of the form to regressions.jsonl."""
+    library, _ = requested_run(request)
+    folder, rows, n = requested_case(request)
+    form = await read_form(request)
+    outcome = read_outcome(folder, rows, n)
+    source = f"{library.key(folder)}, case {rows.id[n]}"
+    add_regression_case(library.root, outcome.case, form.get("expected", ""), source)
+    address = read_query(request.query_params).address()
+    return RedirectResponse(f"{request.url.path.removesuffix('/regression')}{address}", 303)
 
 
 def _neighbour(places: list[int], at: int | None, step: int) -> int | None:
