@@ -7,8 +7,6 @@ import pytest
 
 from answerkey import intervals
 from answerkey.intervals import cluster_interval, interval_from_moments, rate_interval
-from answerkey.runs.number_tally import NumberTally
-from answerkey.runs.tally import tally_from_json, tally_to_json
 
 PROFILE = """
 name = "words"
@@ -76,41 +74,6 @@ def test_gates_and_compare_use_the_clusters(summary_of, cli):
     found = cli("compare", folder, folder, "--json").json
     assert found["overall"]["clusters"] == 20
     assert "200 in 20 clusters" in cli("compare", folder, folder).out
-
-
-def test_a_tally_with_clusters_is_the_same_however_it_is_split():
-    random = np.random.default_rng(4)
-    values = [(float(v), f"c{n % 7}" if n % 3 else None) for n, v in enumerate(random.random(300))]
-    whole = NumberTally()
-    for value, cluster in values:
-        whole.add(value, cluster)
-    for cut in (1, 2, 150, 299):
-        first, second = NumberTally(), NumberTally()
-        for n, (value, cluster) in enumerate(values):
-            (first if n < cut else second).add(value, cluster)
-        merged = tally_from_json(NumberTally, json.loads(json.dumps(tally_to_json(second))))
-        merged.merge(first)
-        assert merged.figure() == whole.figure()
-    pairs = {
-        c: [v for v, name in values if name == c] for c in {name for _, name in values} - {None}
-    }
-    alone = sorted(v for v, name in values if name is None)
-    groups = [pairs[name] for name in sorted(pairs)]
-    wanted = cluster_interval([*map(len, groups), *[1] * len(alone)], [*map(sum, groups), *alone])
-    assert whole.figure().ci95 == pytest.approx(wanted[:2])
-
-
-def test_many_cases_that_stand_alone_beside_clusters_give_the_same_error_from_their_moments():
-    random = np.random.default_rng(5)
-    tally = NumberTally()
-    alone, groups = random.normal(0.5, 0.2, 3000), random.normal(0.5, 0.2, (40, 5))
-    for value in alone:
-        tally.add(float(value))
-    for n, group in enumerate(groups):
-        for value in group:
-            tally.add(float(value), f"g{n}")
-    wanted = cluster_interval([5] * 40 + [1] * 3000, [*groups.sum(axis=1), *alone])
-    assert tally.figure().ci95 == pytest.approx(wanted[:2], abs=1e-9)
 
 
 @pytest.mark.slow

@@ -1,32 +1,17 @@
 """Parts: what is stored comes back whole, and sketches of any parts merge to the figures of the whole."""
 
-import json
-from itertools import pairwise
-
 import duckdb
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.support.engine_world import rows
 from tests.support.results import latest_run
 
 from answerkey.errors import StorageError
-from answerkey.profiles import load_profile
 from answerkey.runs.control import Selection
-from answerkey.runs.engines.parts import (
-    PARTS,
-    PartsIndex,
-    merged,
-    part_path,
-    worst_positions,
-    write_part,
-)
+from answerkey.runs.engines.parts import PARTS, PartsIndex, part_path, write_part
 from answerkey.runs.engines.shards import Shard, parts_of
 from answerkey.runs.engines.worker import Task, Worker
 from answerkey.runs.store import open_index
 from answerkey.runs.suite import load_suite
-from answerkey.runs.summary import RunInfo, summary_of
-from answerkey.runs.tally import RunTally, tally_of_part, tally_to_json
 from answerkey.types import Case, Outcome, Passage, Response, Score, Turn, Verdict
 
 HARD = [
@@ -42,19 +27,11 @@ HARD = [
 NAMES = ("recall@5", "judge.safety")
 
 
-def figures(tally, profile=None):
-    return {**summary_of(tally, profile, RunInfo()).to_json(), "timestamp": ""}
-
-
 @pytest.fixture
 def stored(tmp_path):
     (tmp_path / PARTS).mkdir()
     for chunk, outcome in enumerate(HARD):
-        summary = RunTally()
-        summary.add(outcome)
-        write_part(
-            part_path(tmp_path, 0, chunk), (0, chunk), NAMES, [(chunk * 10, outcome)], summary
-        )
+        write_part(part_path(tmp_path, 0, chunk), (0, chunk), NAMES, [(chunk * 10, outcome)])
     return tmp_path
 
 
@@ -62,8 +39,6 @@ def test_outcomes_come_back_whole(stored):
     index = PartsIndex(stored)
     assert list(index.outcomes()) == HARD
     assert list(index.at([20, 0])) == [HARD[2], HARD[0]]
-    assert worst_positions(stored, 10) == [10, 0]
-    assert worst_positions(stored, 1) == [10]
 
 
 def test_other_programs_read_the_columns_of_results_jsonl(stored):
@@ -74,60 +49,10 @@ def test_other_programs_read_the_columns_of_results_jsonl(stored):
     assert found[2] == ("c", "e", 1.0, "PASSED", None)
 
 
-def test_the_summary_needs_the_feet_alone(stored):
-    whole = RunTally()
-    for outcome in HARD:
-        whole.add(outcome)
-    assert figures(merged(stored)) == figures(whole)
-    assert [part.errors for part in parts_of(stored)] == [0, 1, 0]
-
-
 def test_a_damaged_part_says_what_to_do(stored):
     part_path(stored, 0, 1).write_bytes(b"PAR1 torn")
     with pytest.raises(StorageError, match=r"chunk-00001.*remove it, then continue with --resume"):
-        merged(stored)
-
-
-scored = st.builds(
-    lambda value, kind, route, seconds, status: Outcome(
-        Case("x", "q?", type=kind, expected_route="a"),
-        Response("a", route=route, seconds=seconds),
-        {"m": Score(value), "n": Score() if value > 0.5 else Score.failed("why")},
-        Verdict("ERROR", justification=f"broke {route}") if status == "ERROR" else Verdict(status, value, value, band=status, passed=status == "PASSED"),
-    ),
-    st.floats(0, 1), st.sampled_from([None, "kpi", "doc"]), st.sampled_from([None, "a", "b"]), st.floats(0, 9), st.sampled_from(["PASSED", "FAILED", "ERROR"]),
-)  # fmt: skip
-
-
-@given(st.lists(scored, max_size=25), st.lists(st.integers(0, 25), max_size=4))
-def test_any_cut_gives_the_same_digits(outcomes, cuts):
-    profile = load_profile("route-aware")
-    whole, parts = RunTally(), RunTally()
-    for outcome in outcomes:
-        whole.add(outcome)
-    for start, end in pairwise([0, *sorted(cuts), len(outcomes)]):
-        part = RunTally()
-        for outcome in outcomes[start:end]:
-            part.add(outcome)
-        parts.merge(tally_of_part(json.loads(json.dumps(tally_to_json(part), allow_nan=False))))
-    assert figures(parts, profile) == figures(whole, profile)
-    assert list(figures(parts)["errors"]) == list(figures(whole)["errors"])
-    assert parts.answers.text() == whole.answers.text()
-
-
-def test_parts_of_earlier_versions_have_errors_and_routes_in_another_form():
-    tally = RunTally()
-    tally.add(HARD[0])
-    older = json.loads(json.dumps(tally_to_json(tally))) | {
-        "confusion": [["a", "b", 2], ["a", "c", 1]]
-    }
-    older["errors"] = {"no answer": 3}
-    older["all"]["broken"] = older["all"].pop("errors") | {"m": 2}
-    del older["judge"], older["flaky"], older["cluster"]
-    found = tally_of_part(older)
-    assert found.confusion == {"a": {"b": 2, "c": 1}}
-    assert found.frequent_errors() == {"no answer": 3}
-    assert found.all.errors["m"] == 2
+        len(PartsIndex(stored))
 
 
 BOT = """
@@ -200,7 +125,7 @@ def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path,
         (run / "results.jsonl").unlink()
         numbered = list(open_index(run).numbered())
         (run / PARTS).mkdir()
-        write_part(part_path(run, 0, 0), (0, 0), tuple(numbered[0][1].scores), numbered, RunTally())
+        write_part(part_path(run, 0, 0), (0, 0), tuple(numbered[0][1].scores), numbered)
     table = cli("summary", run, "--by", "route", "--json").json
     assert {row["name"]: (row["cases"], row["passed"]) for row in table} == {
         name: (part["count"], part["passed"]) for name, part in summary["by_route"].items()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, overload
 
 from answerkey.display import data_frame, html_bars, html_table, html_text, rate_text
 from answerkey.errors import InputError, StorageError, did_you_mean
-from answerkey.reports.case_rows import badness
+from answerkey.reports.failures import badness
 from answerkey.reports.write import write_reports
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.manifest import Manifest, write_manifest

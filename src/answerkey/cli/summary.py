@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -16,23 +17,17 @@ from answerkey.reports.tables import align_columns
 from answerkey.reports.text import text_report
 from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
+from answerkey.runs.means import plain_mean
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
-from answerkey.runs.tally import OutcomeTally
+from answerkey.runs.table import RunTable, table_of
 from answerkey.text import format_count
-from answerkey.types import Outcome
+from answerkey.types import Status
 
-COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
-    "route": lambda outcome: outcome.response.route,
-    "expected_route": lambda outcome: outcome.case.expected_route,
-    "type": lambda outcome: outcome.case.type,
-    "source_file": lambda outcome: outcome.case.source_file,
-    "status": lambda outcome: outcome.verdict.status,
-    "band": lambda outcome: outcome.verdict.band,
-}
+COLUMNS = ("route", "expected_route", "type", "source_file", "status", "band")
 
 
-def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
+def group_by(folder: Path, column: str) -> dict[str | None, RunTable]:
     """The cases with each value of the column, most cases first; None for those without one.
 
     >>> list(group_by(Path("results/run"), "route"))      # doctest: +SKIP
@@ -43,15 +38,31 @@ def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
         raise SettingsError(
             f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}'
         )
-    groups: dict[str | None, OutcomeTally] = {}
-    for outcome in read_outcomes(folder):
-        name = COLUMNS[column](outcome)
-        groups.setdefault(None if name is None else str(name), OutcomeTally()).add(
-            [(outcome, None)]
-        )
-    return dict(
-        sorted(groups.items(), key=lambda each: (-each[1].count, each[0] is None, each[0] or ""))
-    )
+    table = table_of(read_outcomes(folder))
+    names: Counter[str | None] = Counter(getattr(table, column))
+    ordered = sorted(names, key=lambda name: (-names[name], name is None, name or ""))
+    return {name: table.where(column, name) for name in ordered}
+
+
+def _group_row(name: str | None, table: RunTable) -> dict[str, object]:
+    """The figures of one group, as `--by --json` prints them."""
+    passed = table.passed & table.judged
+    return {
+        "name": name,
+        "cases": len(table),
+        "scored": int(table.judged.sum()),
+        "passed": int(passed.sum()),
+        "errors": int((table.status == Status.ERROR).sum()),
+        "mean_score": plain_mean(table.score),
+        "mean_response_time": plain_mean(table.times),
+    }
+
+
+def _group_cells(row: dict[str, object]) -> list[str]:
+    name = row["name"]
+    shown = "(none)" if name is None else " ".join(str(name).split())
+    counts = [f"{row[key]:,}" for key in ("cases", "scored", "passed", "errors")]
+    return [shown, *counts, format_figure(cast("float | None", row["mean_score"]))]
 
 
 @click.command("summary")
@@ -59,7 +70,7 @@ def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
 @click.option(
     "--by",
     metavar="COLUMN",
-    help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}.",
+    help=f"Counts and means per {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}.",
 )
 @json_option
 def summary_command(run: Path, by: str | None, as_json: bool) -> None:
@@ -73,26 +84,10 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
-        rows: list[dict[str, object]] = []
-        table = [[by, "cases", "scored", "passed", "errors", "mean score"]]
-        for name, each in groups.items():
-            counts = {
-                "cases": each.count,
-                "scored": each.judged,
-                "passed": each.passed,
-                "errors": each.error_count,
-            }
-            means = {"mean_score": each.overall.mean, "mean_response_time": each.seconds.mean}
-            rows.append({"name": name, **counts, **means})
-            shown = "(none)" if name is None else " ".join(name.split())
-            table.append(
-                [
-                    shown,
-                    *(f"{count:,}" for count in counts.values()),
-                    format_figure(each.overall.mean),
-                ]
-            )
-        print_result(rows, "\n".join(align_columns(table)), as_json)
+        rows = [_group_row(name, table) for name, table in groups.items()]
+        header = [by, "cases", "scored", "passed", "errors", "mean score"]
+        lines = align_columns([header, *map(_group_cells, rows)])
+        print_result(rows, "\n".join(lines), as_json)
         raise click.exceptions.Exit(
             end(end_of_reading(partial, f"{format_count(len(groups), 'group')} by {by}"))
         )
@@ -115,7 +110,7 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
 @charts_option
 @json_option
 def report_command(run: Path, charts: bool | None, as_json: bool) -> None:
-    """Rewrite all reports of a run from its journal, and print the text report.
+    """Rewrite all reports of a run from its answers and scores, and print the text report.
 
     \b
     Example:

@@ -13,6 +13,12 @@ from answerkey.types import Outcome, Profile
 _RULE = "=" * 88
 
 
+def badness(outcome: Outcome) -> float:
+    """The key that sorts failures worst first: an error before the lowest score."""
+    score = outcome.verdict.score
+    return -1.0 if score is None else score
+
+
 def write_failures(
     folder: Path, failed: Iterable[Outcome], shown: int, total: int, profile: Profile | None
 ) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from answerkey.errors import AnswerkeyError
 from answerkey.metrics.registry import find
 from answerkey.runs.figures import Figures
-from answerkey.runs.number_tally import Mean
+from answerkey.runs.means import Mean
 from answerkey.runs.summary import GateResult
 from answerkey.types import Profile
 

@@ -2,84 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from answerkey.files import read_as, read_json, replace_file
-from answerkey.processes import Processes, jobs_for
-from answerkey.reports.case_rows import CaseRows, case_rows
+from answerkey.calibrate.labels import column_label
+from answerkey.files import json_line, replace_file
 from answerkey.reports.csv import ResultsCsv
-from answerkey.reports.junit import JunitFile
+from answerkey.reports.junit import JunitFile, is_failure, junit_test
 from answerkey.runs.gates import answer_gates, parse_gates
-from answerkey.runs.journal_index import RecordPlaces, attempts_at
-from answerkey.runs.manifest import Manifest, stored_in, stored_manifest
-from answerkey.runs.store import JournalIndex
-from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
-from answerkey.runs.tally import RunTally, tally_from_json, tally_to_json
-from answerkey.types import Profile
+from answerkey.runs.manifest import Manifest, stored_in
+from answerkey.runs.records import result_line
+from answerkey.runs.summary import GateResult, RunInfo, Summary, SummaryBuilder
+from answerkey.types import Outcome, Profile, Status
 
-_SPAN = 2_048  # cases whose rows are made at once
-_ENOUGH = 8_000  # below this number of cases, starting processes costs more than it saves
+
+@dataclass(frozen=True, slots=True)
+class ReadRun:
+    """What one pass over the outcomes of a run found: its figures and its human labels."""
+
+    summary: SummaryBuilder
+    labels: dict[str, float] = field(default_factory=dict[str, float])
+
+    def add(self, n: int, outcome: Outcome) -> None:
+        self.summary.add(outcome, n)
+        label = column_label(outcome.case)
+        if label is not None:
+            self.labels[outcome.case.id] = label
 
 
 def write_row_files(
-    folder: Path, manifest: Manifest, profile: Profile | None, index: JournalIndex
-) -> tuple[RunTally, list[int], dict[str, float]]:
-    """Returns the tally, the positions of the failed cases (worst first) and the human labels."""
-    tally = RunTally()
-    labels: dict[str, float] = {}
-    failing: list[tuple[float, int]] = []
+    folder: Path,
+    manifest: Manifest,
+    profile: Profile | None,
+    outcomes: Iterable[tuple[int, Outcome]],
+) -> ReadRun:
+    """Write a row per outcome to each of the three files; `outcomes` come with their positions."""
+    run = ReadRun(SummaryBuilder(profile, RunInfo.of_manifest(manifest)))
     with ExitStack() as stack:
         lines = stack.enter_context(replace_file(folder / "results.jsonl"))
-        table = stack.enter_context(replace_file(folder / "results.csv"))
+        table = ResultsCsv(
+            stack.enter_context(replace_file(folder / "results.csv")), manifest.metrics
+        )
         junit = JunitFile(stack.enter_context(replace_file(folder / "junit.xml")), manifest.name)
-        ResultsCsv(table, manifest.metrics)  # writes the header
-        for rows in _all_rows(folder, manifest, index):
-            lines.write(rows.lines)
-            table.write(rows.table)
-            figures = rows.tally.all
-            junit.add(rows.tests, figures.count, rows.failures, figures.error_count, rows.seconds)
-            tally.merge(rows.tally)
-            failing += rows.failing
-            labels |= rows.labels
-        summary = summary_of(tally, profile, RunInfo.of_manifest(manifest))
-        junit.finish(manifest.partial, gate_results(folder, manifest, summary))
-    return tally, [n for _, n in sorted(failing)], labels
+        for n, outcome in outcomes:
+            lines.write(json_line(result_line(outcome)).decode() + "\n")
+            table.add(outcome)
+            junit.add(
+                junit_test(outcome, manifest.name),
+                count=1,
+                failures=int(is_failure(outcome)),
+                errors=int(outcome.verdict.status == Status.ERROR),
+                seconds=outcome.response.seconds or 0.0,
+            )
+            run.add(n, outcome)
+        junit.finish(manifest.partial, gate_results(folder, manifest, run.summary.summary()))
+    return run
 
 
 def gate_results(folder: Path, manifest: Manifest, summary: Summary) -> tuple[GateResult, ...]:
     """The gates of the run, answered by its summary."""
     with stored_in(folder):
         return tuple(answer_gates(parse_gates(manifest.gate), summary))
-
-
-def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator[CaseRows]:
-    """The rows of one span of cases after another, made in several processes for a large run."""
-    spans = [range(start, start + _SPAN) for start in range(0, index.last, _SPAN)]
-    jobs = jobs_for(manifest.settings.run.jobs, len(spans), enough=index.last >= _ENOUGH)
-    if jobs == 1:
-        for span in spans:
-            yield _rows_at(folder, manifest, index.places(span))
-        return
-    with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
-        places = ((span, list(index.places(span))) for span in spans)
-        for _, reply in processes.map(places):
-            yield tally_from_json(CaseRows, read_json(reply))
-
-
-def rows_here(folder: str) -> Callable[[bytes], object]:
-    """In a worker process: the function that makes the rows of some cases."""
-    path = Path(folder)
-    manifest = stored_manifest(path)
-
-    def make_rows(places: bytes) -> object:
-        return tally_to_json(_rows_at(path, manifest, read_as(places, list[RecordPlaces])))
-
-    return make_rows
-
-
-def _rows_at(folder: Path, manifest: Manifest, places: Iterable[RecordPlaces]) -> CaseRows:
-    outcomes = manifest.repeats.combined(attempts_at(folder, places, stopped=True), whole=False)
-    cluster = manifest.settings.statistics.cluster
-    return case_rows(outcomes, manifest.name, manifest.metrics, cluster)

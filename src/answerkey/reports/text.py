@@ -14,9 +14,9 @@ from answerkey.reports.numbers import (
     metric_maxima,
 )
 from answerkey.reports.tables import component_rows, confusion_rows
+from answerkey.runs.disagreements import Disagreement
 from answerkey.runs.figures import Figures, MetricMean
 from answerkey.runs.summary import Summary
-from answerkey.runs.tally import Disagreement
 from answerkey.text import format_count, printable
 from answerkey.types import Profile
 

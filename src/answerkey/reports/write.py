@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.calibrate.pass_rate import rate_of_cases
@@ -12,28 +14,20 @@ from answerkey.files import json_text, remove_strays, write_file
 from answerkey.reports.failures import write_failures
 from answerkey.reports.markdown import markdown_report
 from answerkey.reports.plots import write_plots
-from answerkey.reports.row_files import gate_results, write_row_files
+from answerkey.reports.row_files import ReadRun, gate_results, write_row_files
 from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import text_report
-from answerkey.runs.engines.parts import PartsIndex, merged, worst_positions
+from answerkey.runs.disagreements import MOST_LISTED
+from answerkey.runs.engines.parts import PartsIndex
 from answerkey.runs.manifest import Manifest, stored_manifest, write_manifest
 from answerkey.runs.store import JournalIndex, profile_of, read_index, read_manifest
-from answerkey.runs.summary import RunInfo, Summary, summary_of
-from answerkey.runs.tally import MOST_LISTED, RunTally
+from answerkey.runs.summary import RunInfo, Summary, SummaryBuilder
+from answerkey.runs.table import RunTable
 from answerkey.types import Profile, Status
 
 MOST_ON_PAGE = 100_000  # report.html needs a row per case in memory
 MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What one pass over the cases found: figures, failed cases (worst first), human labels."""
-
-    tally: RunTally
-    worst: list[int]
-    labels: dict[str, float]
 
 
 def write_reports(
@@ -49,11 +43,13 @@ def write_reports(
     profile = profile_of(folder)
     remove_strays(folder)
     index = read_index(folder)
-    counts = _count(folder, manifest, profile, index)
-    with_page = charts is not False and counts.tally.all.count <= MOST_ON_PAGE
+    read = _read_run(folder, manifest, profile, index)
+    with_page = charts is not False and len(read.summary.table) <= MOST_ON_PAGE
     too_large = charts is not False and not with_page
-    summary = _summarise(folder, manifest, profile, counts, too_large=too_large)
-    failing = tuple(outcome.case.id for outcome in index.at(counts.worst[:MOST_LISTED]))
+    summary = _summarise(folder, manifest, read, too_large=too_large)
+    failed = _worst_failures(read.summary.table)
+    shown = failed[:MOST_FROM_PARTS] if isinstance(index, PartsIndex) else failed
+    failing = tuple(outcome.case.id for outcome in index.at(failed[:MOST_LISTED]))
     summary = replace(summary, gates=gate_results(folder, manifest, summary), failing=failing)
     if ready:
         ready(summary)
@@ -62,9 +58,7 @@ def write_reports(
     write_file(folder / "summary.json", json_text(summary.to_json()))
     write_file(folder / "report.txt", text_report(summary, profile))
     write_file(folder / "report.md", markdown_report(summary))
-    figures = counts.tally.all
-    failed = figures.count - figures.passed - figures.statuses[Status.SCORED]
-    write_failures(folder, index.at(counts.worst), len(counts.worst), failed, profile)
+    write_failures(folder, index.at(shown), len(shown), len(failed), profile)
     if with_page:
         from answerkey.reports.html import write_run_page  # the templates take a moment to load
 
@@ -74,35 +68,40 @@ def write_reports(
     return summary
 
 
-def _count(
+def _read_run(
     folder: Path, manifest: Manifest, profile: Profile | None, index: JournalIndex | PartsIndex
-) -> _Counted:
-    """Count the cases, and write the files that have a row per case.
+) -> ReadRun:
+    """Read all outcomes once, and write the files that have a row per case.
 
     The Parquet files of a large run are its rows already, and are not written again.
     """
-    if isinstance(index, PartsIndex):
-        return _Counted(merged(folder), worst_positions(folder, MOST_FROM_PARTS), {})
-    return _Counted(*write_row_files(folder, manifest, profile, index))
+    outcomes = index.numbered(stopped=True)
+    if isinstance(index, JournalIndex):
+        return write_row_files(folder, manifest, profile, outcomes)
+    read = ReadRun(SummaryBuilder(profile, RunInfo.of_manifest(manifest)))
+    for n, outcome in outcomes:
+        read.add(n, outcome)
+    return read
 
 
-def _summarise(
-    folder: Path,
-    manifest: Manifest,
-    profile: Profile | None,
-    counts: _Counted,
-    *,
-    too_large: bool,
-) -> Summary:
+def _worst_failures(table: RunTable) -> list[int]:
+    """The positions of the failed cases, worst first: errors before the lowest scores."""
+    rows = np.flatnonzero(~table.passed & (table.status != Status.SCORED))
+    scores = np.nan_to_num(table.score[rows], nan=-1.0)
+    return [int(n) for n in table.n[rows][np.lexsort((table.n[rows], scores))]]
+
+
+def _summarise(folder: Path, manifest: Manifest, read: ReadRun, *, too_large: bool) -> Summary:
     """The summary with the pass rate corrected by human labels, if there are any."""
     run = RunInfo.of_manifest(manifest)
     if too_large:
         note = f"no report.html: the run has more than {MOST_ON_PAGE:,} cases"
         run = replace(run, notes=(*run.notes, note))
-    summary = summary_of(counts.tally, profile, run)
-    labels = counts.labels | read_run_labels(folder).by_majority()
+    summary = read.summary.summary(run)
+    labels = read.labels | read_run_labels(folder).by_majority()
     if not labels:
         return summary
-    rows = read_rows(folder)
-    corrected = rate_of_cases(rows.id, rows.quality, rows.passed, labels)
+    table = read.summary.table
+    quality = [table.number("quality", row) for row in range(len(table))]
+    corrected = rate_of_cases(table.id.tolist(), quality, table.passed.tolist(), labels)
     return replace(summary, corrected=corrected)

@@ -7,13 +7,9 @@ import time
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from answerkey.config.tables import ExecutionTable
-from answerkey.types import Case, Outcome, Response
-
-if TYPE_CHECKING:
-    from answerkey.runs.tally import OutcomeTally
+from answerkey.types import Case, Outcome, Response, Status
 
 _SAME_ERROR_LIMIT = 10
 
@@ -76,14 +72,38 @@ class Stop:
         return self._event.is_set()
 
 
+@dataclass(slots=True)
+class GroupCounts:
+    """The counts of some cases, for the display of progress."""
+
+    cases: int = 0
+    errors: int = 0
+    passed: int = 0
+    scored: int = 0
+    score_sum: float = 0.0
+
+    def add(self, outcome: Outcome) -> None:
+        verdict = outcome.verdict
+        self.cases += 1
+        self.errors += verdict.status == Status.ERROR
+        if verdict.score is not None:
+            self.scored += 1
+            self.passed += verdict.passed
+            self.score_sum += verdict.score
+
+    @property
+    def failed(self) -> int:
+        return self.scored - self.passed
+
+
 class Watch:
     """Follows a run: the displays of `progress` show it, a test may count. This one ignores everything. `group` reports
     many outcomes at once; `earlier` those finished before a resume, which `start` has counted."""
 
     def start(self, total: int, done: int) -> None: ...
     def outcome(self, outcome: Outcome) -> None: ...
-    def group(self, group: OutcomeTally) -> None: ...
-    def earlier(self, group: OutcomeTally) -> None: ...
+    def group(self, group: GroupCounts) -> None: ...
+    def earlier(self, group: GroupCounts) -> None: ...
     def note(self, text: str) -> None: ...
     def finish(self) -> None: ...
 

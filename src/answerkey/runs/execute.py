@@ -38,7 +38,6 @@ from answerkey.runs.store import (
     sealed,
 )
 from answerkey.runs.suite import Suite, load_suite, suite_of
-from answerkey.runs.tally import OutcomeTally, tally_from_json
 from answerkey.targets.resolve import Recorded
 from answerkey.text import format_count
 from answerkey.types import Case, Outcome, Status
@@ -201,12 +200,11 @@ def _store_scored(run: _Execution, copy: CaseCopy, store: FolderStore) -> None:
         store.add_lines(
             list(map(bytes, chunk.responses)), list(map(bytes, chunk.scores)), chunk.finished
         )
-        tally = tally_from_json(OutcomeTally, chunk.tally)
-        run.asked += tally.count
-        run.errors += tally.error_count
-        run.failed += tally.failed
+        run.asked += chunk.counts.cases
+        run.errors += chunk.counts.errors
+        run.failed += chunk.counts.failed
         run.budget.spent += chunk.cost
-        run.watch.group(tally)
+        run.watch.group(chunk.counts)
         if reason := run.budget.exceeded():
             run.stop.set(reason)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from answerkey.metrics.semantic import READINGS
-from answerkey.runs.number_tally import Mean, NumberTally
+from answerkey.runs.means import Mean, interval_of_rate, mean_of, quantile_of
 from answerkey.runs.repeats import Repeats
-from answerkey.runs.tally import SATISFYING, OutcomeTally
-from answerkey.types import Profile, ProfileLine
+from answerkey.runs.table import Flags, MetricColumn, Numbers, RunTable
+from answerkey.types import Profile, ProfileLine, Status
 
 Range = tuple[float, float] | None
 Rate = tuple[float | None, Range]
@@ -19,6 +22,7 @@ _DEFAULT_READINGS = {
     )
     for name, (mark, text) in READINGS.items()
 }
+SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
 _OF_PASSAGES = ("context_relevance", "context_sufficiency", "answer_hallucination")
 
 
@@ -117,98 +121,164 @@ class Figures:
 
 
 def figures_of(
-    tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, ProfileLine] | None = None
+    table: RunTable, repeats: Repeats, readings: Mapping[str, ProfileLine] | None = None
 ) -> Figures:
     """Rates are shares of all cases: a case with an error satisfied nobody."""
-    count, judged = tally.count, tally.judged
-    satisfied = sum(tally.statuses[status] for status in SATISFYING)
-    # A bot that never reports a route has no route accuracy; for one that does, a missing route is a wrong one.
-    routed = tally.routed + tally.unrouted if tally.routed else 0
-    times = tally.seconds
-    fastest, slowest = (times.low, times.high) if times.count else (None, None)
-    metrics = {*tally.scores, *tally.errors, *tally.skipped}
-    unscored, statuses = count - judged - tally.error_count, dict(sorted(tally.statuses.items()))
-    satisfaction, satisfaction_ci95 = _rate(tally, "satisfied", satisfied)
-    pass_rate, pass_rate_ci95 = _rate(tally, "passed", tally.passed)
-    accuracy, accuracy_ci95 = (
-        _rate(tally, "on_route", tally.on_route, "compared", routed) if routed else (None, None)
-    )
+    rates = _Rates(table)
+    satisfied = np.isin(table.status.astype(str), SATISFYING)
+    passed = table.passed & table.judged
+    compared = table.answered & (table.expected_route != None)  # noqa: E711  (elementwise)
+    on_route = compared & (table.route == table.expected_route)
+    # A bot that never reports a route has no route accuracy; for one that does, a missing route is
+    # a wrong one.
+    has_route = compared & (table.route != None)  # noqa: E711
+    routed = compared if has_route.any() else np.zeros(len(table), dtype=np.bool_)
+    satisfaction, satisfaction_ci95 = rates.of_all(satisfied)
+    pass_rate, pass_rate_ci95 = rates.of_all(passed)
+    accuracy, accuracy_ci95 = rates.among(on_route, routed)
     return Figures(
-        totals=Totals(
-            count, judged, tally.passed, tally.failed, tally.error_count, unscored, statuses
-        ),
+        totals=_totals(table, passed),
         user_satisfaction_rate=satisfaction,
         user_satisfaction_ci95=satisfaction_ci95,
         pass_rate=pass_rate,
         pass_rate_ci95=pass_rate_ci95,
         route_accuracy=accuracy,
         route_accuracy_ci95=accuracy_ci95,
-        route_accuracy_n=routed,
-        average_scores={name: _metric_mean(tally, name, readings) for name in sorted(metrics)},
-        score=tally.overall.figure(count),
-        quality=tally.quality.figure(count),
-        response_time=Times(
-            times.mean,
-            times.mean,
-            fastest,
-            slowest,
-            times.quantile(0.5),
-            times.quantile(0.95),
-            times.count,
-        ),
-        clusters=tally.cluster_count,
-        repeats=_repeat_figures(tally, repeats) if repeats.times > 1 else None,
+        route_accuracy_n=int(routed.sum()),
+        average_scores={
+            name: _metric_mean(table, name, readings)
+            for name in sorted(table.metrics)
+            if _is_measured(table.metrics[name])
+        },
+        score=_mean(table, table.score),
+        quality=_mean(table, table.quality),
+        response_time=_times(table),
+        clusters=_cluster_count(table),
+        repeats=_repeat_figures(table, rates, repeats) if repeats.times > 1 else None,
     )
 
 
-def _rate(
-    tally: OutcomeTally, name: str, hits: int, of: str = "count", total: int | None = None
-) -> Rate:
-    """A share with its interval, of all cases or of `total`; None where no case is judged."""
-    if total is None and not tally.judged:
-        return None, None
-    cases = tally.count if total is None else total
-    interval = tally.rate_interval(name, of, (hits, cases))
-    return hits / cases, (interval.low, interval.high) if interval else None
+class _Rates:
+    """Shares of cases with their intervals, by cluster where cases are dependent."""
+
+    def __init__(self, table: RunTable) -> None:
+        self._clusters = table.clusters
+        self._all = np.ones(len(table), dtype=np.bool_)
+        self._any_judged = bool(table.judged.any())
+
+    def of_all(self, hits: Flags) -> Rate:
+        """The share of all cases; None where no case is judged."""
+        if not self._any_judged:
+            return None, None
+        return self.among(hits, self._all)
+
+    def among(self, hits: Flags, among: Flags) -> Rate:
+        """The share of the cases `among`; None where there are none."""
+        total = int(among.sum())
+        if total == 0:
+            return None, None
+        interval = interval_of_rate(hits, among, self._clusters)
+        ends = (interval.low, interval.high) if interval else None
+        return int((hits & among).sum()) / total, ends
 
 
-def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
-    pass_all, pass_all_ci95 = _rate(tally, "always", tally.always)
-    pass_any, pass_any_ci95 = _rate(tally, "ever", tally.ever)
+def _totals(table: RunTable, passed: Flags) -> Totals:
+    statuses = Counter(map(str, table.status))
+    scored = int(table.judged.sum())
+    errors = statuses[Status.ERROR]
+    return Totals(
+        cases=len(table),
+        scored=scored,
+        passed=int(passed.sum()),
+        failed=scored - int(passed.sum()),
+        errors=errors,
+        unscored=len(table) - scored - errors,
+        statuses=dict(sorted(statuses.items())),
+    )
+
+
+def _mean(table: RunTable, column: Numbers) -> Mean:
+    """The mean of a column over the cases that have a value, out of all cases."""
+    present = ~np.isnan(column)
+    clusters = table.clusters
+    return mean_of(column[present], len(table), None if clusters is None else clusters[present])
+
+
+def _times(table: RunTable) -> Times:
+    times = table.times
+    mean = mean_of(times, len(times)).mean
+    return Times(
+        average=mean,
+        mean=mean,
+        min=float(times.min()) if len(times) else None,
+        max=float(times.max()) if len(times) else None,
+        p50=quantile_of(times, 0.5),
+        p95=quantile_of(times, 0.95),
+        n=len(times),
+    )
+
+
+def _cluster_count(table: RunTable) -> int | None:
+    """The number of independent units: clusters, and cases that stand alone."""
+    if table.clusters is None:
+        return None
+    names = {name for name in table.cluster if name is not None}
+    alone = sum(name is None for name in table.cluster)
+    return len(names) + alone
+
+
+def _repeat_figures(table: RunTable, rates: _Rates, repeats: Repeats) -> RepeatFigures:
+    always = (table.attempts > 0) & (table.attempts_passed == table.attempts)
+    ever = table.attempts_passed > 0
+    answers = int(table.attempts.sum())
+    answers_passed = int(table.attempts_passed.sum())
+    pass_all, pass_all_ci95 = rates.of_all(always)
+    pass_any, pass_any_ci95 = rates.of_all(ever)
     return RepeatFigures(
         k=repeats.times,
         require=repeats.text,
-        answers=tally.answers,
-        answers_passed=tally.answers_passed,
-        answer_pass_rate=tally.answers_passed / tally.answers if tally.judged else None,
+        answers=answers,
+        answers_passed=answers_passed,
+        answer_pass_rate=answers_passed / answers if table.judged.any() else None,
         pass_all=pass_all,
         pass_all_ci95=pass_all_ci95,
         pass_any=pass_any,
         pass_any_ci95=pass_any_ci95,
-        flaky=tally.ever - tally.always,
+        flaky=int(ever.sum()) - int(always.sum()),
     )
+
+
+def _is_measured(column: MetricColumn) -> bool:
+    """Whether some case of the table has this metric at all."""
+    present = ~np.isnan(column.values) | column.failed | column.not_applicable
+    return bool(present.any())
 
 
 def _metric_mean(
-    tally: OutcomeTally, name: str, readings: Mapping[str, ProfileLine] | None
+    table: RunTable, name: str, readings: Mapping[str, ProfileLine] | None
 ) -> MetricMean:
-    mean = tally.scores.get(name, NumberTally()).figure(tally.count)
-    reading, criterion = None if readings is None else "", readings.get(name) if readings else None
-    if criterion and criterion.floor is not None and mean.mean is not None:
-        poor = (
-            mean.mean > criterion.floor
-            if criterion.better == "lower"
-            else mean.mean < criterion.floor
-        )
-        reading = criterion.reading if poor else ""
-    if reading and name in _OF_PASSAGES and not tally.with_passages:
+    column = table.metrics[name]
+    mean = _mean(table, column.values)
+    reading = None
+    if readings is not None:
+        reading = _reading(mean, readings.get(name))
+    if reading and name in _OF_PASSAGES and not table.has_passages.any():
         reading = "no passages were given"
     return MetricMean(
         **asdict(mean),
-        not_applicable=tally.skipped[name],
-        errors=tally.errors[name],
+        not_applicable=int(column.not_applicable.sum()),
+        errors=int(column.failed.sum()),
         reading=reading,
     )
+
+
+def _reading(mean: Mean, line: ProfileLine | None) -> str:
+    """What a poor mean means, in words; empty for a good one."""
+    if line is None or line.floor is None or mean.mean is None:
+        return ""
+    lower_is_better = line.better == "lower"
+    is_poor = mean.mean > line.floor if lower_is_better else mean.mean < line.floor
+    return line.reading if is_poor else ""
 
 
 def readings_of(profile: Profile | None) -> Mapping[str, ProfileLine]:

@@ -21,7 +21,7 @@ from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
 from answerkey.runs.figures import Figures, MetricMean, Range
 from answerkey.runs.manifest import RunSettings
-from answerkey.runs.number_tally import Mean
+from answerkey.runs.means import Mean
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summarise

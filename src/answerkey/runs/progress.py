@@ -12,8 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
-from answerkey.runs.control import Watch
-from answerkey.runs.tally import OutcomeTally
+from answerkey.runs.control import GroupCounts, Watch
 from answerkey.text import duration, format_count, printable
 from answerkey.types import Outcome, Status
 
@@ -88,13 +87,13 @@ class ProgressFigures:
         if outcome.response.seconds is not None:
             self.slowest = max(self.slowest, (outcome.response.seconds, outcome.case.id))
 
-    def add_group(self, group: OutcomeTally) -> None:
+    def add_group(self, group: GroupCounts) -> None:
         """Add the results of many cases that are counted as done."""
-        self.errors += group.error_count
-        self.decided += group.judged
+        self.errors += group.errors
+        self.decided += group.scored
         self.passed += group.passed
-        self.scored += group.overall.count
-        self.score_sum += (group.overall.mean or 0.0) * group.overall.count
+        self.scored += group.scored
+        self.score_sum += group.score_sum
 
     @property
     def rate(self) -> float:
@@ -163,12 +162,12 @@ class Display(Quiet):
         self._figures.add(outcome)
         self._update()
 
-    def group(self, group: OutcomeTally) -> None:
-        self._figures.done += group.count
+    def group(self, group: GroupCounts) -> None:
+        self._figures.done += group.cases
         self._figures.add_group(group)
         self._update()
 
-    def earlier(self, group: OutcomeTally) -> None:
+    def earlier(self, group: GroupCounts) -> None:
         self._figures.add_group(group)
 
     def _begin(self) -> None: ...

@@ -1,7 +1,7 @@
 """Repeats: each case is asked several times, and its attempts together make one outcome.
 
-In the journals the attempts of the case at position n stand at n · times, n · times + 1 and so on; everything that reads
-a run sees one outcome per case, with its attempts.
+The attempts of the case at position n have the positions n · times, n · times + 1 and so on.
+Everything that reads a run sees one outcome per case, with its attempts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from answerkey.config.tables import ExecutionTable
 from answerkey.errors import SettingsError
-from answerkey.types import Outcome, Status, Verdict
+from answerkey.types import Outcome, Score, Status, Verdict
 
 _REQUIRE = re.compile(r"\s*(\d+)\s*(?:of|/)\s*(\d+)\s*$")
 
@@ -37,14 +37,13 @@ class Repeats:
         times = run.repeats
         if not run.require:
             return Repeats(times, times // 2 + 1)
-        found = _REQUIRE.match(run.require)
-        needed, of = (int(found[1]), int(found[2])) if found else (0, 0)
-        if not 1 <= needed <= of or of != times:
-            raise SettingsError(
-                f'[run] require = "{run.require}": expected "N of {times}", as [run] repeats is {times}; '
-                f'for example "{times // 2 + 1} of {times}"'
-            )
-        return Repeats(times, needed)
+        match = _REQUIRE.match(run.require)
+        if match and 1 <= int(match[1]) <= times == int(match[2]):
+            return Repeats(times, int(match[1]))
+        raise SettingsError(
+            f'[run] require = "{run.require}": expected "N of {times}", as [run] repeats is '
+            f'{times}; for example "{times // 2 + 1} of {times}"'
+        )
 
     @property
     def text(self) -> str:
@@ -55,61 +54,99 @@ class Repeats:
         return range(n * self.times, (n + 1) * self.times)
 
     def combine(self, attempts: Sequence[Outcome]) -> Outcome:
-        """One outcome of all attempts at a case: means of scores, and the verdict by the number that passed. The
-        response is that of the worst attempt with the same verdict. An error in one attempt is an error of the case."""
+        """One outcome of all attempts at a case.
+
+        Scores are means, and the verdict goes by the number of attempts that passed. The response
+        is that of the worst attempt with the same verdict. An error in one attempt is an error of
+        the case.
+        """
         if self.times == 1:
             return attempts[0]
-        passes = sum(attempt.verdict.passed for attempt in attempts)
-        errors = [attempt for attempt in attempts if attempt.verdict.status == Status.ERROR]
-        alike = [
-            attempt for attempt in attempts if attempt.verdict.passed == (passes >= self.needed)
-        ]
-        shown = (
-            errors[0]
-            if errors
-            else min(
-                alike or attempts,
-                key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0),
-            )
+        shown = self._shown_attempt(attempts)
+        return replace(
+            shown,
+            scores=_mean_scores(shown, attempts),
+            verdict=self._verdict(shown.verdict, attempts),
+            attempts=tuple(attempts),
         )
-        verdict, counted = (
-            shown.verdict,
-            f"{passes} of {len(attempts)} answers passed, {self.needed} needed. ",
-        )
+
+    def _shown_attempt(self, attempts: Sequence[Outcome]) -> Outcome:
+        """The first error, otherwise the worst attempt with the verdict of the case."""
+        errors = _errors(attempts)
         if errors:
-            counted = f"{len(errors)} of {len(attempts)} answers ended in an error. "
-        elif verdict.score is not None:
-            means: dict[str, float | None] = {}
-            for name in ("score", "quality", "route_score"):
-                values = [
-                    value for each in attempts if (value := getattr(each.verdict, name)) is not None
-                ]
-                means[name] = fmean(values) if values else None
-            verdict = replace(verdict, **means)
-        else:
-            counted = ""
-        verdict = replace(verdict, justification=f"{counted}{verdict.justification}")
-        scores = dict(shown.scores)
-        for name, own in shown.scores.items():
-            found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
-            known = [score.value for score in found if score.value is not None]
-            mean = msgspec.structs.replace(own, value=fmean(known)) if known else own
-            scores[name] = next((score for score in found if score.error is not None), mean)
-        return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
+            return errors[0]
+        passes = sum(attempt.verdict.passed for attempt in attempts) >= self.needed
+        alike = [attempt for attempt in attempts if attempt.verdict.passed == passes]
+        return min(
+            alike or attempts,
+            key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0),
+        )
+
+    def _verdict(self, shown: Verdict, attempts: Sequence[Outcome]) -> Verdict:
+        """The verdict of the shown attempt, with the means of all and a sentence that counts."""
+        errors = _errors(attempts)
+        if errors:
+            sentence = f"{len(errors)} of {len(attempts)} answers ended in an error. "
+            return replace(shown, justification=f"{sentence}{shown.justification}")
+        if shown.score is None:
+            return shown
+        passed = sum(attempt.verdict.passed for attempt in attempts)
+        sentence = f"{passed} of {len(attempts)} answers passed, {self.needed} needed. "
+        return replace(
+            shown,
+            score=_mean(attempt.verdict.score for attempt in attempts),
+            quality=_mean(attempt.verdict.quality for attempt in attempts),
+            route_score=_mean(attempt.verdict.route_score for attempt in attempts),
+            justification=f"{sentence}{shown.justification}",
+        )
 
     def combined(
         self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True
     ) -> Iterator[tuple[int, Outcome]]:
-        """The outcomes of cases from attempts in order of their positions. A case that lacks attempts is left out; if
-        not `whole`, it is there as soon as it cannot pass any more."""
+        """The outcomes of cases from attempts in order of their positions.
+
+        A case that lacks attempts is left out; if not `whole`, it is there as soon as it cannot
+        pass any more.
+        """
         if self.times == 1:
             yield from attempts
             return
         for n, group in groupby(attempts, key=lambda numbered: numbered[0] // self.times):
-            found = [attempt for _, attempt in group]
-            failed = sum(not attempt.verdict.passed for attempt in found)
-            if len(found) == self.times or (not whole and failed > self.times - self.needed):
-                yield n, self.combine(found)
+            outcomes = [attempt for _, attempt in group]
+            if self.is_decided(outcomes, whole=whole):
+                yield n, self.combine(outcomes)
+
+    def is_decided(self, attempts: Sequence[Outcome], *, whole: bool) -> bool:
+        """Whether all attempts are there; if not `whole`, whether the case can no longer pass."""
+        if len(attempts) == self.times:
+            return True
+        failed = sum(not attempt.verdict.passed for attempt in attempts)
+        return not whole and failed > self.times - self.needed
+
+
+def _errors(attempts: Sequence[Outcome]) -> list[Outcome]:
+    return [attempt for attempt in attempts if attempt.verdict.status == Status.ERROR]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None
+
+
+def _mean_scores(shown: Outcome, attempts: Sequence[Outcome]) -> dict[str, Score]:
+    """The mean of each metric; an error in one attempt takes its place."""
+    means: dict[str, Score] = {}
+    for name, own in shown.scores.items():
+        scores = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
+        errors = [score for score in scores if score.error is not None]
+        mean = _mean(score.value for score in scores)
+        if errors:
+            means[name] = errors[0]
+        elif mean is None:
+            means[name] = own
+        else:
+            means[name] = msgspec.structs.replace(own, value=mean)
+    return means
 
 
 def is_flaky(verdicts: Iterable[Verdict]) -> bool:

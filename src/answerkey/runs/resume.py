@@ -14,16 +14,14 @@ import msgspec
 from answerkey.errors import SettingsError, StorageError
 from answerkey.runs import journal
 from answerkey.runs.ask import Numbered
-from answerkey.runs.control import Options
+from answerkey.runs.control import GroupCounts, Options
 from answerkey.runs.journal import ASK, FINISHED, REMOVED, STOPPED, RunState
 from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.manifest import MANIFEST, AcceptedChange, Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
-from answerkey.runs.score import LARGEST_BATCH, in_chunks
 from answerkey.runs.store import read_manifest, sealed
 from answerkey.runs.suite import Suite
-from answerkey.runs.tally import OutcomeTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +203,14 @@ def still_stopping(
     )
 
 
-def finished_before(folder: Path, state: RunState) -> OutcomeTally:
-    """The figures that a resumed run starts with."""
-    tally = OutcomeTally()
+def finished_before(folder: Path, state: RunState) -> GroupCounts:
+    """The counts that a resumed run starts with."""
+    counts = GroupCounts()
     if state.count(FINISHED):
-        attempts = JournalIndex(folder).attempts()
-        finished = ((outcome, None) for n, outcome in attempts if state[n] == FINISHED)
-        for chunk in in_chunks(
-            finished, LARGEST_BATCH
-        ):  # a large run is never in memory as a whole
-            tally.add(chunk)
-    return tally
+        for n, outcome in JournalIndex(folder).attempts():
+            if state[n] == FINISHED:
+                counts.add(outcome)
+    return counts
 
 
 def _repositioned(

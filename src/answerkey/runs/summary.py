@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import msgspec
+import numpy as np
 
 from answerkey.corrected_rate import CorrectedRate
-from answerkey.metrics.judge.card import JudgeCard, judge_card
+from answerkey.metrics.judge.card import JudgeCard, JudgeTally, judge_card
+from answerkey.runs.disagreements import MOST_LISTED, Disagreement, list_disagreements
 from answerkey.runs.figures import Figures, Range, figures_of, readings_of
 from answerkey.runs.manifest import AcceptedChange, Manifest, RunSettings
+from answerkey.runs.records import SetDigest, add_answer
 from answerkey.runs.repeats import Repeats
-from answerkey.runs.tally import MOST_LISTED, Disagreement, RunTally
+from answerkey.runs.table import RunTable, TableBuilder
 from answerkey.types import Json, Outcome, Profile, Status
 
+NO_ROUTE = "(none)"
 _SAME_IN_JSON = (
     "route_confusion",
     "errors",
@@ -138,45 +143,120 @@ class Summary:
         }
 
 
+class SummaryBuilder:
+    """Collects the outcomes of a run in one pass: its table, the hash of its answers, the judge."""
+
+    def __init__(self, profile: Profile | None = None, run: RunInfo | None = None) -> None:
+        self._profile = profile
+        self._run = run or RunInfo()
+        scale = profile.scale if profile else 1.0
+        self._builder = TableBuilder(scale=scale, cluster_column=self._run.cluster)
+        self._answers = SetDigest()
+        self._judge = JudgeTally()
+        self._table: RunTable | None = None
+
+    def add(self, outcome: Outcome, n: int | None = None) -> None:
+        """Add the outcome of a case; `n` is its position, by default the next one."""
+        self._table = None
+        self._builder.add(outcome, n)
+        for attempt in outcome.attempts or (outcome,):
+            self._judge.add(attempt)
+            add_answer(self._answers, attempt.case, attempt.response)
+
+    @property
+    def table(self) -> RunTable:
+        """The table of the outcomes so far."""
+        if self._table is None:
+            self._table = self._builder.table()
+        return self._table
+
+    def summary(self, run: RunInfo | None = None) -> Summary:
+        """The summary; `run` replaces what is known about the run besides its outcomes."""
+        run = run or self._run
+        return _summary_of(self.table, self._profile, run, self._answers, self._judge)
+
+
 def summarise(
     outcomes: Iterable[Outcome], profile: Profile | None = None, run: RunInfo | None = None
 ) -> Summary:
     """The summary of some outcomes."""
-    run = run or RunInfo()
-    tally = RunTally(cluster=run.cluster)
+    builder = SummaryBuilder(profile, run)
     for outcome in outcomes:
-        tally.add(outcome)
-    return summary_of(tally, profile, run)
+        builder.add(outcome)
+    return builder.summary()
 
 
-def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summary:
-    """The summary of a tally; the fingerprint gains the hash of the answers."""
-    known = [band.name for band in profile.rules.bands] if profile else []
-    bands = {name: tally.all.bands[name] for name in dict.fromkeys([*known, *tally.all.bands])}
-    fingerprint = {**run.fingerprint, "answers": tally.answers.text()}
-    statuses = (
-        {band.status for rules in profile.all_rules for band in rules.bands}
-        if profile
-        else set[str]()
-    )
-    about = replace(run.profile, satisfaction=bool(statuses & {Status.PERFECT, Status.ACCEPTABLE}))
+def _summary_of(
+    table: RunTable,
+    profile: Profile | None,
+    run: RunInfo,
+    answers: SetDigest,
+    judge: JudgeTally,
+) -> Summary:
+    """The summary of a table; the fingerprint gains the hash of the answers."""
     repeats = Repeats.of_table(run.settings.run)
-    confusion = {
-        name: dict(sorted(taken.items())) for name, taken in sorted(tally.confusion.items())
-    }
+    by_type = _figures_by(table, "type", repeats)
+    by_route = _figures_by(table, "route", repeats)
+    flaky = (table.attempts_passed > 0) & (table.attempts_passed < table.attempts)
+    fingerprint = {**run.fingerprint, "answers": answers.text()}
+    about = replace(run.profile, satisfaction=_has_satisfaction(profile))
     return Summary(
         run=replace(run, fingerprint=fingerprint, profile=about),
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
-        figures=figures_of(tally.all, repeats, readings_of(profile)),
-        bands=bands,
-        by_type={name: figures_of(part, repeats) for name, part in sorted(tally.by_type.items())},
-        by_route={name: figures_of(part, repeats) for name, part in sorted(tally.by_route.items())},
-        route_confusion=confusion if tally.by_route else {},
-        errors=tally.frequent_errors(),
-        disagreements=tuple(tally.disagreements[:MOST_LISTED]),
-        flaky=tuple(tally.flaky),
-        judge=judge_card(tally.judge, run.fingerprint.get("judge", "")),
+        figures=figures_of(table, repeats, readings_of(profile)),
+        bands=_bands(table, profile),
+        by_type=by_type,
+        by_route=by_route,
+        route_confusion=_confusion(table) if by_route else {},
+        errors=_frequent_errors(table),
+        disagreements=tuple(list_disagreements(table)),
+        flaky=tuple(table.id[flaky].tolist()),
+        judge=judge_card(judge, run.fingerprint.get("judge", "")),
     )
+
+
+def _figures_by(table: RunTable, column: str, repeats: Repeats) -> dict[str, Figures]:
+    """The figures of the cases with each value of a column; cases without one are in none."""
+    names = {name for name in getattr(table, column) if name is not None}
+    return {name: figures_of(table.where(column, name), repeats) for name in sorted(names)}
+
+
+def _bands(table: RunTable, profile: Profile | None) -> dict[str, int]:
+    """The number of cases in each band: those of the profile, then any other."""
+    counts = Counter(table.band[table.judged])
+    known = [band.name for band in profile.rules.bands] if profile else []
+    return {name: counts[name] for name in dict.fromkeys([*known, *counts])}
+
+
+def _has_satisfaction(profile: Profile | None) -> bool:
+    """Whether the profile has a band PERFECT or ACCEPTABLE."""
+    if profile is None:
+        return False
+    statuses = {band.status for rules in profile.all_rules for band in rules.bands}
+    return bool(statuses & {Status.PERFECT, Status.ACCEPTABLE})
+
+
+def _confusion(table: RunTable) -> dict[str, dict[str, int]]:
+    """How often each expected route was answered by which route."""
+    counts: dict[str, Counter[str]] = {}
+    for expected, route, answered in zip(
+        table.expected_route, table.route, table.answered, strict=True
+    ):
+        if expected is not None and answered:
+            counts.setdefault(expected, Counter())[route or NO_ROUTE] += 1
+    return {name: dict(sorted(taken.items())) for name, taken in sorted(counts.items())}
+
+
+def _frequent_errors(table: RunTable) -> dict[str, int]:
+    """The most frequent kinds of errors with their counts, each named by its first message."""
+    messages: dict[str, list[str]] = {}
+    for row in np.flatnonzero(table.status == Status.ERROR):
+        messages.setdefault(table.error_kind[row], []).append(table.error[row])
+    kinds = sorted((-len(texts), min(texts), max(texts)) for texts in messages.values())
+    return {
+        f"{first}{'' if first == last else ', and similar'}": -times
+        for times, first, last in kinds[:MOST_LISTED]
+    }
 
 
 def _group_json(part: Figures) -> dict[str, object]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -19,12 +18,12 @@ from answerkey.metrics.registry import ENTRY_POINT_GROUP
 from answerkey.processes import Processes, jobs_for
 from answerkey.runs.ask import Answered
 from answerkey.runs.case_copy import CopiedCase
+from answerkey.runs.control import GroupCounts
 from answerkey.runs.journal import response_record
 from answerkey.runs.records import to_json
 from answerkey.runs.score import Measured, Scorer, cost_of, pairs_of, scorer_of
 from answerkey.runs.store import Scored
 from answerkey.runs.suite import Suite
-from answerkey.runs.tally import OutcomeTally, tally_to_json
 from answerkey.targets.resolve import Recorded
 from answerkey.types import Case, Json, Requirement, Response, Score, Status
 
@@ -47,7 +46,7 @@ class ScoredChunk(msgspec.Struct):
     responses: list[msgspec.Raw]
     scores: list[msgspec.Raw]
     finished: list[int]
-    tally: dict[str, Any]
+    counts: GroupCounts
     cost: float
 
 
@@ -111,9 +110,10 @@ def _score_copied(scorer: Scorer, copied: Sequence[CopiedCase]) -> ScoredChunk:
         [each.n for each in copied],
         [(each.case, target.lookup(each.case)) for each in copied],
     )
-    outcomes, tally = scorer.outcomes(pairs), OutcomeTally()
+    outcomes = scorer.outcomes(pairs)
+    counts = GroupCounts()
     for outcome in outcomes:
-        tally.add_verdict(outcome)
+        counts.add(outcome)
     numbered = list(zip(positions, outcomes, strict=True))
     return ScoredChunk(
         [
@@ -122,7 +122,7 @@ def _score_copied(scorer: Scorer, copied: Sequence[CopiedCase]) -> ScoredChunk:
         ],
         [msgspec.Raw(json_line(Scored(n, each).record())) for n, each in numbered],
         [n for n, each in numbered if each.verdict.status != Status.ERROR],
-        tally_to_json(tally),
+        counts,
         sum(map(cost_of, outcomes)),
     )
 

@@ -23,7 +23,6 @@ from answerkey.errors import StorageError
 from answerkey.files import json_line, read_json, write_file
 from answerkey.runs.journal_index import LightCase
 from answerkey.runs.records import StoredOutcome, judged_json, result_line, to_json
-from answerkey.runs.tally import RunTally, tally_of_part, tally_to_json
 from answerkey.types import Json, Outcome, Status
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ def write_part(
     place: tuple[int, int],
     names: tuple[str, ...],
     outcomes: Sequence[NumberedOutcome],
-    tally: RunTally,
 ) -> None:
     """All outcomes of the chunk at `place` (shard, chunk), in order; `names` are the metrics of the run."""
     import pyarrow
@@ -96,7 +94,8 @@ def write_part(
         table = pyarrow.table(columns, schema)
     except UnicodeEncodeError:  # half a surrogate pair: replaced in the columns, kept in `outcome`
         table = pyarrow.table(_storable(columns), schema)
-    about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "sketch": tally_to_json(tally)}
+    errors = sum(outcome.verdict.status == Status.ERROR for _, outcome in outcomes)
+    about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "errors": errors}
     try:
         buffer = io.BytesIO()
         table = table.replace_schema_metadata({_KEY: json.dumps(about, allow_nan=False)})
@@ -154,12 +153,12 @@ def list_parts(folder: Path, shard: int | None = None) -> list[Path]:
 
 def read_part(path: Path) -> StoredPart:
     """The footer of a part; neither its rows nor its tally are kept, because a long run has many parts."""
-    rows, about, tally = _foot(path)
-    return StoredPart(path, about["shard"], about["chunk"], rows, tally.all.statuses[Status.ERROR])
+    rows, about = _foot(path)
+    return StoredPart(path, about["shard"], about["chunk"], rows, about["errors"])
 
 
-def _foot(path: Path) -> tuple[int, Json, RunTally]:
-    """The number of rows, the metadata, and the tally in it."""
+def _foot(path: Path) -> tuple[int, Json]:
+    """The number of rows, and the metadata."""
     import pyarrow.parquet as parquet
 
     with _readable(path):
@@ -168,7 +167,9 @@ def _foot(path: Path) -> tuple[int, Json, RunTally]:
         if about.get("format") != FORMAT:
             fix = f"this version reads {FORMAT}; use the version that wrote it"
             raise StorageError(f"{path}: format {about.get('format')!r}, {fix}")
-        return foot.num_rows, about, tally_of_part(about["sketch"])
+        if "errors" not in about:  # a part of an earlier version has all its figures there
+            about["errors"] = about["sketch"]["all"]["statuses"].get(Status.ERROR, 0)
+        return foot.num_rows, about
 
 
 @contextmanager
@@ -192,14 +193,6 @@ def _readable(path: Path) -> Generator[None]:
         ) from None
 
 
-def merged(folder: Path) -> RunTally:
-    """The tally of all parts, from their footers alone: no row is read."""
-    tally = RunTally()
-    for path in list_parts(folder):
-        tally.merge(_foot(path)[2])
-    return tally
-
-
 def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[NumberedOutcome]:
     """The outcomes of one part with their positions, all or some."""
     import pyarrow.parquet as parquet
@@ -212,21 +205,6 @@ def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[Nu
             if wanted is None or n in wanted:
                 stored = msgspec.convert(read_json(text), StoredOutcome)
                 yield n, stored.outcome(stored.case, stored.response)
-
-
-def worst_positions(folder: Path, most: int) -> list[int]:
-    """The failed cases, worst first: errors before the lowest scores. Only three columns are read."""
-    parts = [str(path) for path in list_parts(folder)]
-    if not parts:  # killed before the first part was written
-        return []
-    import duckdb
-
-    found = duckdb.execute(
-        """SELECT n FROM read_parquet(?) WHERE NOT verdict.passed AND verdict.status <> 'SCORED'
-        ORDER BY coalesce(verdict.score, -1), n LIMIT ?""",
-        [parts, most],
-    )
-    return [n for (n,) in found.fetchall()]
 
 
 class PartsIndex:

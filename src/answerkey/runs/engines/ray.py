@@ -171,7 +171,7 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
             if report is None:
                 continue
             budget.spent += report.cost
-            watch.group(report.tally)
+            watch.group(report.counts)
             if report.stop:
                 stop.set(report.stop)
         if reason := budget.exceeded():

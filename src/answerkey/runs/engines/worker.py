@@ -16,14 +16,13 @@ from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.runs.ask import Numbered, ask_all, attempts, conversations
-from answerkey.runs.control import ErrorStreak, Selection, Stop
+from answerkey.runs.control import ErrorStreak, GroupCounts, Selection, Stop
 from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, selected_of
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import cost_of, in_chunks, scorer_of
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
-from answerkey.runs.tally import OutcomeTally, RunTally
 from answerkey.targets.resolve import Recorded, make_target
 from answerkey.types import Status
 
@@ -41,9 +40,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ChunkReport:
-    """Sent after each chunk, when it is on disk: its tally, its cost, and a reason to stop, if there is one."""
+    """Sent after each chunk, when it is on disk: its counts, its cost, and a reason to stop, if there is one."""
 
-    tally: OutcomeTally
+    counts: GroupCounts
     new: int
     cost: float
     stop: str
@@ -74,13 +73,14 @@ class Worker:
             kept = [(n, outcome) for n, outcome in stored if outcome.verdict.status != Status.ERROR]
             known = {n for n, _ in kept}
             new = self._outcomes([(n, case) for n, case in chunk if n not in known])
-            tally = RunTally(cluster=self._task.suite.statistics.cluster)
+            counts = GroupCounts()
             outcomes = sorted([*kept, *new], key=lambda numbered: numbered[0])
-            tally.add(*(outcome for _, outcome in outcomes))
-            write_part(path, (shard.number, number), self._scorer.plan.names, outcomes, tally)
+            for _, outcome in outcomes:
+                counts.add(outcome)
+            write_part(path, (shard.number, number), self._scorer.plan.names, outcomes)
             reasons = [self._streak.reason_to_stop(outcome.response) for _, outcome in new]
             cost = sum(cost_of(outcome) for _, outcome in new)
-            yield ChunkReport(tally.all, len(new), cost, next(filter(None, reasons), ""))
+            yield ChunkReport(counts, len(new), cost, next(filter(None, reasons), ""))
 
     def _chunks(self, shard: Shard) -> Iterator[list[Numbered]]:
         cases = selected_of(shard, self._task.selection)
