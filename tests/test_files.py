@@ -71,20 +71,8 @@ def test_a_file_is_replaced_whole_and_a_failure_leaves_the_old_one(tmp_path: Pat
     with replace_file(path) as file:
         file.write("new\n")
         assert path.read_bytes() == rb"old \ud800"
-        assert [found.name for found in tmp_path.iterdir()] == ["report.txt"], (
-            "no name before it is complete"
-        )
     assert path.read_bytes() == b"new\n"
     assert [found.name for found in tmp_path.iterdir()] == ["report.txt"]
-
-
-def test_a_system_without_nameless_files_leaves_nothing_behind_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("answerkey.files._open_nameless", lambda folder: None)
-    write_file(tmp_path / "a", b"1")
-    _fail_halfway(tmp_path / "a")
-    assert {found.name: found.read_bytes() for found in tmp_path.iterdir()} == {"a": b"1"}
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Results in notebooks: small HTML tables and data frames, without importing anything heavy before it is needed."""
+"""Results in notebooks: small HTML tables and data frames.
+
+Nothing heavy is imported before it is needed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from answerkey.text import printable
 if TYPE_CHECKING:
     import pandas
 
+_BARS = "display:flex;height:12px;width:360px;border-radius:3px;overflow:hidden"
+# From good to bad; the last one, grey, also for whatever comes after it.
+_COLOURS = ("#2e7d32", "#9aa64b", "#c77700", "#b3261e", "#6b6b6b")
 _CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 
 
@@ -29,25 +35,28 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> 
     head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in header)
     lines = ("".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return (
-        f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
-    )
+    if head:
+        head = f"<thead><tr>{head}</tr></thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
 def html_bars(shares: Mapping[str, int]) -> str:
     """One horizontal bar per name, as wide as its share of the sum."""
     total = sum(shares.values()) or 1
-    colours = ("#2e7d32", "#9aa64b", "#c77700", "#b3261e", "#6b6b6b")
+    colours = (*_COLOURS, *[_COLOURS[-1]] * len(shares))
     parts = [
-        f'<div title="{html_text(name)}: {count}" style="width:{100 * count / total:.2f}%;background:{colour}"></div>'
-        for (name, count), colour in zip(
-            shares.items(), (*colours, *["#6b6b6b"] * len(shares)), strict=False
-        )
+        _html_bar(name, count, count / total, colour)
+        for (name, count), colour in zip(shares.items(), colours, strict=False)
         if count
     ]
     legend = ", ".join(f"{name} {count}" for name, count in shares.items() if count)
-    bar = f'<div style="display:flex;height:12px;width:360px;border-radius:3px;overflow:hidden">{"".join(parts)}</div>'
+    bar = f'<div style="{_BARS}">{"".join(parts)}</div>'
     return f'{bar}<div style="font-size:90%">{html_text(legend)}</div>'
+
+
+def _html_bar(name: str, count: int, share: float, colour: str) -> str:
+    style = f"width:{100 * share:.2f}%;background:{colour}"
+    return f'<div title="{html_text(name)}: {count}" style="{style}"></div>'
 
 
 def html_text(value: object) -> str:
@@ -59,7 +68,9 @@ def format_cell(value: object) -> str:
     """A number with three digits after the point, nothing for None, anything else as it is."""
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return str(value)
 
 
 def rate_text(rate: float | None, interval: tuple[float, float] | None) -> str:
@@ -70,6 +81,7 @@ def rate_text(rate: float | None, interval: tuple[float, float] | None) -> str:
     """
     if rate is None:
         return "-"
-    return f"{rate:.0%}" + (
-        f" (95% CI {interval[0] * 100:.0f}–{interval[1]:.0%})" if interval else ""
-    )
+    if interval is None:
+        return f"{rate:.0%}"
+    low, high = interval
+    return f"{rate:.0%} (95% CI {low * 100:.0f}–{high:.0%})"

@@ -28,10 +28,10 @@ _ASIDE = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
     """Write all of `content` or nothing; with `durable` it is on the disk when this returns."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "backslashreplace")
     with _replacing(path) as file:
-        file.write(
-            content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-        )
+        file.write(content)
         if durable:
             file.flush()
             os.fsync(file.fileno())
@@ -39,7 +39,7 @@ def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
 
 @contextmanager
 def replace_file(path: Path) -> Generator[IO[str]]:
-    """A text file to write to; it takes the place of `path` when the block ends, and is dropped when it fails."""
+    """A text file to write to; it replaces `path` when the block ends without an error."""
     with _replacing(path) as raw:
         file = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="")
         try:
@@ -50,19 +50,13 @@ def replace_file(path: Path) -> Generator[IO[str]]:
 
 @contextmanager
 def _replacing(path: Path) -> Generator[IO[bytes]]:
-    """A reader, or the next run after a crash, sees the old file or the new one, never part of it.
-
-    Where the system can, the new file has no name until it is complete, so a killed process leaves nothing behind.
-    """
+    """A reader, also after a crash, sees the old file or the new one, never part of it."""
+    # The name holds the process, so that `remove_strays` can tell a file that is still written.
     aside = path.with_name(f".{path.name[:80]}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
-        named = _open_nameless(path.parent)
-        with named or aside.open("xb") as file:
+        with aside.open("xb") as file:
             yield file
-            file.flush()
-            if not named or not _linked(file, path):
-                _ = named and _linked(file, aside)
-                os.replace(aside, path)
+        os.replace(aside, path)
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
@@ -70,55 +64,29 @@ def _replacing(path: Path) -> Generator[IO[bytes]]:
             aside.unlink()
 
 
-def _linked(file: IO[bytes], path: Path) -> bool:
-    """Whether the file without a name now has this one; no other file is replaced."""
-    descriptor = (
-        file.fileno()
-    )  # src_dir_fd makes Python follow the link of /proc to the file itself
-    try:
-        os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
-    except FileExistsError:
-        return False
-    return True
-
-
 def remove_strays(folder: Path) -> None:
-    """Remove what a process that was killed between two steps of a replacement left in a folder."""
-    for path in folder.rglob(".*") if Path("/proc/self").exists() else ():
-        left = _ASIDE.fullmatch(path.name)
-        if (
-            left and not Path("/proc", left[1]).exists()
-        ):  # else the process that writes it still runs
+    """Remove temporary files that a killed process left in a folder."""
+    processes = Path("/proc")
+    if not (processes / "self").exists():
+        return  # without /proc nobody knows whether the process still runs
+    for path in folder.rglob(".*"):
+        name = _ASIDE.fullmatch(path.name)
+        if name and not (processes / name[1]).exists():
             path.unlink(missing_ok=True)
 
 
-def _open_nameless(folder: Path) -> IO[bytes] | None:
-    """A file of the folder without a name; None where the system has none."""
-    if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
-        return None
-    try:
-        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
-    except OSError:
-        return None
-
-
 def json_line(value: object, sort: bool = False) -> bytes:
-    """Compact JSON without a line end; what JSON has no form for becomes its text, NaN and infinity become null.
+    """Compact JSON without a line end; NaN and infinity become null, other objects their text.
 
     With `sort`, equal values give equal bytes whatever the order of their keys.
     """
+    encoder = _SORTED if sort else _FAST
     try:
-        return (_SORTED if sort else _FAST).encode(value)
-    except (
-        TypeError,
-        ValueError,
-        RecursionError,
-    ):  # half a surrogate pair, a key that is not a string
-        return (
-            (_SLOW_SORTED if sort else _SLOW)
-            .encode(json_value(value))
-            .encode("utf-8", "backslashreplace")
-        )
+        return encoder.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        pass  # half a surrogate pair, or a key that is not a string
+    slow_encoder = _SLOW_SORTED if sort else _SLOW
+    return slow_encoder.encode(json_value(value)).encode("utf-8", "backslashreplace")
 
 
 def json_text(value: object, indent: int = 1) -> str:
@@ -152,20 +120,25 @@ def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 
 
 def _finite(written: str) -> float:
-    if not math.isfinite(number := float(written)):
+    number = float(written)
+    if not math.isfinite(number):
         raise ValueError(f"{written[:20]} is no number of JSON")
     return number
 
 
 _FAST = msgspec.json.Encoder(enc_hook=fallback_text)
 _SORTED = msgspec.json.Encoder(enc_hook=fallback_text, order="deterministic")
-_SLOW, _SLOW_SORTED = (
-    json.JSONEncoder(
+
+
+def _slow_encoder(sort: bool) -> json.JSONEncoder:
+    return json.JSONEncoder(
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
         default=fallback_text,
         sort_keys=sort,
     )
-    for sort in (False, True)
-)
+
+
+_SLOW = _slow_encoder(sort=False)
+_SLOW_SORTED = _slow_encoder(sort=True)

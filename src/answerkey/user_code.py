@@ -1,7 +1,7 @@
-"""Code of the user's: modules that a suite names, and what their exceptions say.
+"""User code: modules that a suite names, and the text of their exceptions.
 
-It may raise anything at any time. `sys.exit` in it must not end our process, and an exception whose text cannot be made,
-or holds a key, must not reach a file or the screen as it is.
+It may raise anything at any time. `sys.exit` in it must not end our process, and an exception whose
+text cannot be made, or holds a key, must not reach a file or the screen as it is.
 """
 
 from __future__ import annotations
@@ -30,20 +30,18 @@ _secrets = cache(Secrets)
 
 def import_user_module(name: str, what: str) -> ModuleType:
     """The module of that name; `what` names the setting that asks for it, for the error."""
-    known = set(sys.modules)
+    modules_before = set(sys.modules)
     try:
         module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise SettingsError(
-                f"{what}: no module {name} next to the suite nor installed"
-            ) from None
-        raise SettingsError(
-            f"{what}: its module needs {error.name}, which is not installed"
-        ) from error
+            problem = f"no module {name} next to the suite nor installed"
+            raise SettingsError(f"{what}: {problem}") from None
+        problem = f"its module needs {error.name}, which is not installed"
+        raise SettingsError(f"{what}: {problem}") from error
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{what}: importing it failed: {error_text(error)}") from error
-    for new in sys.modules.keys() - known:
+    for new in sys.modules.keys() - modules_before:
         file = getattr(sys.modules.get(new), "__file__", None)
         if file and file.endswith(".py") and "site-packages" not in file:
             _IMPORTED[Path(file)] = _stamp(Path(file))
@@ -51,34 +49,43 @@ def import_user_module(name: str, what: str) -> ModuleType:
 
 
 def load_object(spec: str, folder: Path, setting: str) -> Any:
-    """What `spec` names as `module:function`; `setting` is where it was found, for errors.
+    """The object that `spec` names as `module:function`; `setting` is its place, for errors.
 
     A module beside the suite wins over an installed one of the same name.
     """
     module_name, colon, name = spec.partition(":")
     if not colon or not module_name or not name:
         raise SettingsError(f'{setting} = "{spec}": expected "module:function"')
-    top = module_name.partition(".")[0]
-    if (
-        any((folder / entry).exists() for entry in (f"{top}.py", top))
-        and top not in sys.stdlib_module_names
-    ):
-        # A module of the same name from another suite's folder is not the one that is meant.
-        origin = getattr(sys.modules.get(top), "__file__", None)
-        if not origin or not Path(origin).resolve().is_relative_to(folder.resolve()):
-            for loaded in [n for n in sys.modules if n == top or n.startswith(f"{top}.")]:
-                del sys.modules[loaded]
+    package = module_name.partition(".")[0]
+    if _is_beside(package, folder):
+        _forget_namesakes(package, folder)
         import_from(folder)
-    found: Any = (module := import_user_module(module_name, f'{setting} = "{spec}"'))
+    module = import_user_module(module_name, f'{setting} = "{spec}"')
+    value: Any = module
     for part in name.split("."):
-        if not hasattr(found, part):
-            public = [n for n in dir(found) if not n.startswith("_")]
+        if not hasattr(value, part):
+            public = [each for each in dir(value) if not each.startswith("_")]
             where = getattr(module, "__file__", module_name)
-            raise SettingsError(
-                f'{setting} = "{spec}": no "{part}" in {where}{did_you_mean(part, public)}'
-            )
-        found = getattr(found, part)
-    return found
+            problem = f'no "{part}" in {where}{did_you_mean(part, public)}'
+            raise SettingsError(f'{setting} = "{spec}": {problem}')
+        value = getattr(value, part)
+    return value
+
+
+def _is_beside(package: str, folder: Path) -> bool:
+    if package in sys.stdlib_module_names:
+        return False
+    return (folder / f"{package}.py").exists() or (folder / package).exists()
+
+
+def _forget_namesakes(package: str, folder: Path) -> None:
+    """Forget a module of the same name from the folder of another suite."""
+    origin = getattr(sys.modules.get(package), "__file__", None)
+    if origin and Path(origin).resolve().is_relative_to(folder.resolve()):
+        return
+    for loaded in list(sys.modules):
+        if loaded == package or loaded.startswith(f"{package}."):
+            del sys.modules[loaded]
 
 
 def names_code(setting: object) -> bool:
@@ -95,24 +102,26 @@ def names_code(setting: object) -> bool:
 
 
 def import_from(folder: Path) -> None:
-    """Modules in this folder can be imported from now on: a bot may import its neighbours later, inside a function."""
-    if (path := str(folder.resolve())) not in sys.path:
+    """Make the modules of a folder importable; a bot may import them later, in a function."""
+    path = str(folder.resolve())
+    if path not in sys.path:
         sys.path.insert(0, path)
     _forget_edited(folder)
     invalidate_caches()
 
 
-# The files of the user's modules, with their time and size when they were imported.
+# The files of user modules, with their time and size when they were imported.
 _IMPORTED: dict[Path, tuple[int, int] | None] = {}
 
 
 def _forget_edited(folder: Path) -> None:
-    """In a notebook a bot is edited and run again: if a file of the folder changed, its modules are imported anew."""
+    """Forget the modules of a folder if a file of it changed, as it does in a notebook."""
     files = {path for path in _IMPORTED if path.is_relative_to(folder.resolve())}
     if all(_IMPORTED[path] == _stamp(path) for path in files):
         return
     for name, module in list(sys.modules.items()):
-        if (file := getattr(module, "__file__", None)) and Path(file) in files:
+        file = getattr(module, "__file__", None)
+        if file and Path(file) in files:
             del sys.modules[name]
     for path in files:
         del _IMPORTED[path]
@@ -122,31 +131,32 @@ def _forget_edited(folder: Path) -> None:
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def error_text(error: BaseException) -> str:
-    """`ValueError: what it says`, on one line, without keys of the environment.
+    """The name and the message of an exception on one line, without keys of the environment.
 
     >>> error_text(ValueError("no such  page"))
     'ValueError: no such page'
     """
     try:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
     except Exception:
-        said = "its text cannot be made"
+        message = "its text cannot be made"
     name = type(error).__name__
-    return environment_secrets().hide(f"{name}: {said}" if said else name)[:_LONGEST]
+    text = f"{name}: {message}" if message else name
+    return environment_secrets().hide(text)[:_LONGEST]
 
 
 def environment_secrets() -> Secrets:
-    """The values of variables such as OPENAI_API_KEY: what a client library puts into its messages."""
-    named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
-    return _secrets(
-        frozenset(
-            v for value in named if len(v := value.strip()) >= _SHORTEST_VALUE and " " not in v
-        )
-    )
+    """The values of variables such as OPENAI_API_KEY: client libraries put them into messages."""
+    secrets: set[str] = set()
+    for name, value in os.environ.items():
+        value = value.strip()
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_VALUE and " " not in value:
+            secrets.add(value)
+    return _secrets(frozenset(secrets))

@@ -391,14 +391,14 @@ def test_what_is_refused_names_place_and_fix(
     assert message in str(raised.value)
 
 
-def test_a_small_parquet_file_that_claims_gigabytes_is_refused(
+def test_a_small_parquet_file_that_unpacks_to_far_more_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bomb.parquet"
     table = pa.table({"question": ["q?"] * 1_000_000, "x": [0.0] * 1_000_000})
     pq.write_table(table, path, compression="zstd", use_dictionary=False)
-    monkeypatch.setattr("answerkey.coerce.tables._MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("answerkey.coerce.parquet_rows._MOST_BYTES", 1 << 20)
     with pytest.raises(
-        InputError, match=r"bomb\.parquet: a file of [\d,]+ bytes that claims 0\.0 GB is not read"
+        InputError, match=r"bomb\.parquet: a file of [\d,]+ bytes that unpacks to 14 MB is not read"
     ):
         list(read_cases([path]))

@@ -64,7 +64,7 @@ def test_a_carried_column_changes_no_verdict(
         cli, tmp_path / "plain", write("b.jsonl", [row]), "--profile", "uniform", "--model", "none"
     )
     assert line["verdict"] == plain["verdict"]
-    assert 'a.csv: carried along, not scored: "min_score"' in caplog.text.replace(
+    assert 'a.csv: kept, but not used by any metric: "min_score"' in caplog.text.replace(
         f"{tmp_path}/", ""
     )
 
@@ -105,10 +105,7 @@ def test_duplicate_questions_are_reported(
     cli: Cli, write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
     cli("cases", write("a.csv", "id,question\n1,same\n2,other\n3,same\n"))
-    assert (
-        "1 cases repeat a question of an earlier case (3)" in caplog.text
-        or "repeat a question" in caplog.text
-    )
+    assert "1 case repeats an earlier question: 3 (same as 1). Remove it" in caplog.text
 
 
 def test_both_routes_and_harmless_columns(cli: Cli, write: Write) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.coerce.requirements import find_pattern, pattern_problem
+from answerkey.coerce.patterns import find_pattern, pattern_problem
 from answerkey.metrics.criteria import regex
 from answerkey.types import AnswerCriteria, Case, Response
 
@@ -15,14 +15,14 @@ from answerkey.types import AnswerCriteria, Case, Response
 def test_a_pattern_that_takes_too_long_is_an_error(
     pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerkey.coerce.requirements.PATTERN_SECONDS", 0.05)
+    monkeypatch.setattr("answerkey.coerce.patterns.PATTERN_SECONDS", 0.05)
     case = Case("1", "q", criteria=AnswerCriteria(regex=pattern))
     score = regex(case, Response(answer="a" * 60 + "x" * 3000 + " b" * 40 + "?"))
     assert score.value == 0.0 or "took more than" in (score.error or "")
 
 
 def test_one_of_them_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.coerce.requirements.PATTERN_SECONDS", 0.05)
+    monkeypatch.setattr("answerkey.coerce.patterns.PATTERN_SECONDS", 0.05)
     score = regex(
         Case("1", "q", criteria=AnswerCriteria(regex="(x+x+)+y")), Response(answer="x" * 5000)
     )

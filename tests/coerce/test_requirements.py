@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from answerkey.cases.rows import case_of_row
 from answerkey.coerce.requirements import as_requirements
-from answerkey.coerce.rows import case_of_row
-from answerkey.coerce.tables import rename_columns
+from answerkey.coerce.rows import rename_columns
 from answerkey.coerce.values import Place
 from answerkey.errors import InputError
 from answerkey.types import Requirement, Response

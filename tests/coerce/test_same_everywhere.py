@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from answerkey.api.adapters import cases_of
 from answerkey.cases import read_cases, read_responses
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS
-from answerkey.coerce.passages import as_labels, as_passages, as_sources
+from answerkey.coerce.labels import as_labels
+from answerkey.coerce.passages import as_passages, as_sources
 from answerkey.coerce.values import LIVE, Place
 from answerkey.targets.respond import as_response
 from answerkey.types import Case, Passage, Response

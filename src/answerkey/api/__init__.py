@@ -19,8 +19,9 @@ from answerkey.api.adapters import NAME, cases_of, judge_of, metrics_of, name_of
 from answerkey.api.run import Run, open_run
 from answerkey.background import on_loop
 from answerkey.cases import read_cases as stream_cases
-from answerkey.coerce.rows import case_of_row, response_of_row
-from answerkey.coerce.tables import rename_columns
+from answerkey.cases.rows import case_of_row
+from answerkey.coerce.responses import response_of_row
+from answerkey.coerce.rows import rename_columns
 from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.comparison.comparison import Comparison, Side, compare_sides, load_side, side_of
 from answerkey.comparison.prefer import Preference, prefer_outcomes, remember_flips

@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from answerkey.background import call_on, event_loop, has_caller_loop
 from answerkey.cases import read_cases
-from answerkey.cases.loader import check_cases
+from answerkey.cases.check import check_cases
 from answerkey.cases.shapes import cases_of_rows
-from answerkey.coerce.tables import rename_columns
+from answerkey.coerce.rows import rename_columns
 from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable

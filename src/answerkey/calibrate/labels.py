@@ -13,9 +13,11 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
-from answerkey.cases.loader import check_cases, read_cases
-from answerkey.coerce.rows import case_of_row
-from answerkey.coerce.tables import ROW_READERS, Row, read_table_rows
+from answerkey.cases.check import check_cases
+from answerkey.cases.loader import read_cases
+from answerkey.cases.rows import case_of_row
+from answerkey.coerce.rows import Row
+from answerkey.coerce.tables import ROW_READERS, read_table_rows
 from answerkey.errors import InputError, StorageError, did_you_mean
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite

@@ -1,5 +1,6 @@
-"""What people call things and how they shape them: one place for files, live responses, live checks and stores.
+"""Names and shapes of values, for files, live responses, live checks and stores alike.
 
-`columns` knows the names, `values` reads one cell, `passages` reads passages, sources and labels, `rows` makes
-cases and responses from whole rows.
+`columns` knows the names, `values` reads one cell, `passages` and `labels` read passages, sources
+and ids, `tables` reads the rows of files, `responses` turns a row or a reply into a response. It is
+a low package of its own, below `cases`: settings, bots, stores and rankings read the same shapes.
 """

@@ -1,17 +1,16 @@
-"""The column `criteria`: sentences for a judge, and checks that need none, as promptfoo writes its assertions.
+"""Requirements: the column `criteria` of a case and the table `[[criteria]]` of a suite.
 
-Regular expressions have a time limit: `^(a+)+$` may take longer than the universe is old. The engine is `regex`, which takes
-every pattern of Python's `re` (and more) and gives up after a given time.
+A requirement is a sentence for a judge, or a check that needs none, as promptfoo writes its
+assertions.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from answerkey.coerce.patterns import pattern_problem
 from answerkey.coerce.values import (
     Place,
     as_number,
@@ -23,46 +22,6 @@ from answerkey.coerce.values import (
 )
 from answerkey.errors import did_you_mean
 from answerkey.types import Requirement
-
-if TYPE_CHECKING:
-    import regex
-
-PATTERN_SECONDS = 1.0
-
-
-def find_pattern(pattern: str, text: str, exact: bool = False) -> str | None:
-    """What the pattern matches first, in any case and with ^ and $ at every line; TimeoutError where it takes too long.
-
-    With `exact` upper and lower case differ, and ^ and $ are the ends of the text, as in `re.search`.
-
-    >>> find_pattern("par.s", "It is Paris.")
-    'Paris'
-    """
-    found = _compiled(pattern, exact).search(text, timeout=PATTERN_SECONDS)
-    return found[0] if found else None
-
-
-def pattern_problem(pattern: str) -> str:
-    """Why it is no regular expression; "" where it is one."""
-    import regex
-
-    try:
-        _compiled(pattern, False)
-    except (regex.error, RecursionError, OverflowError, MemoryError) as error:
-        return str(error) or type(error).__name__
-    return ""
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str, exact: bool) -> regex.Pattern[str]:
-    import regex
-
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", FutureWarning
-        )  # of sets that another version may read differently
-        return regex.compile(pattern, 0 if exact else regex.IGNORECASE | regex.MULTILINE)
-
 
 JUDGED_KINDS = ("pass", "0-5")
 # Each compares the answer with the texts in `value`; a leading "not-" negates it.
@@ -84,13 +43,14 @@ CHECKS = (
 )
 _WITHOUT_VALUE = {"is-json", "contains-json", "latency", "cost"}
 _NEED_THRESHOLD = {"latency", "cost"}
-# Assertions of promptfoo that a judge decides, and what it is asked.
+_AGREES = "The answer agrees with this statement and contradicts no part of it: {value}"
+# Assertions of promptfoo that a judge decides, and the sentence that it is asked about.
 ASKED = {
     "llm-rubric": "{value}",
     "model-graded-closedqa": "{value}",
     "g-eval": "{value}",
-    "factuality": "The answer agrees with this statement and contradicts no part of it: {value}",
-    "model-graded-factuality": "The answer agrees with this statement and contradicts no part of it: {value}",
+    "factuality": _AGREES,
+    "model-graded-factuality": _AGREES,
 }
 _KEYS = {
     "ask": "ask",
@@ -104,98 +64,127 @@ _KEYS = {
     "threshold": "threshold",
     "weight": "weight",
 }
+_IGNORED_KEYS = ("provider", "rubricPrompt", "description", "transform", "config")
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a")
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 
 
 def as_requirements(value: object, column: str, place: Place) -> tuple[Requirement, ...]:
-    """The requirements of a cell: a sentence, lines with bullets, or a list of sentences and tables.
+    """The requirements of a cell: a sentence, bulleted lines, or a list of sentences and tables.
 
     A bare number is a score from an earlier run, and no requirement.
 
-    >>> [each.ask for each in as_requirements("- It is polite.\\n- It names a price.", "criteria", Place("x"))]
+    >>> cell = "- It is polite.\\n- It names a price."
+    >>> [each.ask for each in as_requirements(cell, "criteria", Place("x"))]
     ['It is polite.', 'It names a price.']
     """
     value = unpack_list(value, column, place)
     if is_number(value) or isinstance(value, bool) or value in (None, ""):
         return ()
     if isinstance(value, str):
-        if _NUMBER.fullmatch(value.lower()):
-            return ()
-        lines = [line for line in value.splitlines() if line.strip()]
-        bulleted = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
-        items: list[object] = (
-            [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
-        )
+        items = _items_of_text(value)
+    elif is_list(value):
+        items = list(value)
     else:
-        items = list(value) if is_list(value) else [value]
+        items = [value]
     return tuple(
         requirement_of(item, f"{column}[{n}]", place, f"c{n}")
         for n, item in enumerate(items, start=1)
     )
 
 
+def _items_of_text(cell: str) -> list[object]:
+    if _NUMBER.fullmatch(cell.lower()):
+        return []
+    lines = [line for line in cell.splitlines() if line.strip()]
+    if len(lines) > 1 and all(_BULLET.match(line) for line in lines):
+        return [_BULLET.sub("", line, count=1) for line in lines]
+    return [cell]
+
+
 def requirement_of(item: object, column: str, place: Place, default_name: str = "") -> Requirement:
-    """One requirement: a sentence, or a table with `ask` and `kind`, or with promptfoo's `type` and `value`."""
+    """One requirement: a sentence, or a table with `ask` and `kind` (or promptfoo's keys)."""
     if isinstance(item, str) and item.strip():
         return Requirement(as_text(item, column, place), default_name)
     if not is_mapping(item):
         raise place.error(column, item, "a criterion: a sentence, or a table with ask")
-    given: dict[str, object] = {}
-    for key, value in item.items():
-        if str(key) in _KEYS:
-            given.setdefault(_KEYS[str(key)], value)
-        elif str(key) not in ("provider", "rubricPrompt", "description", "transform", "config"):
-            raise place.error(
-                f"{column}.{key}", value, "a known key", did_you_mean(str(key), _KEYS).strip("; ")
-            )
-    kind = as_text(given.get("kind"), column, place).lower() or "pass"
-    name = as_text(given.get("name"), column, place) or default_name
-    threshold = as_number(given.get("threshold"), column, place)
-    weight = as_number(given.get("weight"), column, place)
+    table = _canonical_keys(item, column, place)
+    kind = as_text(table.get("kind"), column, place).lower() or "pass"
+    check = kind.removeprefix("not-")
+    weight = as_number(table.get("weight"), column, place)
     if weight is not None and weight < 0:
         raise place.error(f"{column}.weight", weight, "a number of 0 or more")
-    negated, plain = kind.startswith("not-"), kind.removeprefix("not-")
-    made = Requirement("", name, threshold=threshold, weight=1.0 if weight is None else weight)
-    if kind in JUDGED_KINDS or plain in ASKED:
-        ask = as_text(given.get("ask", given.get("value")), column, place)
-        if not ask:
-            raise place.error(column, given, "a sentence in ask")
-        if plain in ASKED:
-            ask = ASKED[plain].format(value=ask)
-            ask = f"This does not hold: {ask}" if negated else ask
-            kind = "pass" if threshold is None else "0-5"
-        return replace(made, ask=ask, kind=kind)
-    if plain not in CHECKS:
-        known = (*JUDGED_KINDS, *CHECKS, *ASKED)
-        raise place.error(
-            f"{column}.kind", kind, "a known kind", did_you_mean(plain, known).strip("; ")
-        )
-    texts = _texts(given.get("value"), plain, column, place)
-    if plain in _NEED_THRESHOLD and threshold is None:
-        raise place.error(f"{column}.threshold", None, "a number, the most that is allowed")
-    wanted = ", ".join(f'"{text}"' for text in texts) or (
-        f"at most {threshold:g}" if threshold is not None else ""
+    requirement = Requirement(
+        "",
+        as_text(table.get("name"), column, place) or default_name,
+        threshold=as_number(table.get("threshold"), column, place),
+        weight=1.0 if weight is None else weight,
     )
-    return replace(made, ask=f"{kind} {wanted}".strip(), kind=plain, value=texts, negated=negated)
+    if kind in JUDGED_KINDS or check in ASKED:
+        return _judged_requirement(requirement, table, kind, column, place)
+    if check not in CHECKS:
+        hint = did_you_mean(check, (*JUDGED_KINDS, *CHECKS, *ASKED)).strip("; ")
+        raise place.error(f"{column}.kind", kind, "a known kind", hint)
+    return _checked_requirement(requirement, table, kind, column, place)
 
 
-def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ...]:
-    if kind in _WITHOUT_VALUE:
+def _canonical_keys(item: Mapping[str, object], column: str, place: Place) -> dict[str, object]:
+    table: dict[str, object] = {}
+    for key, value in item.items():
+        if str(key) in _KEYS:
+            table.setdefault(_KEYS[str(key)], value)
+        elif str(key) not in _IGNORED_KEYS:
+            hint = did_you_mean(str(key), _KEYS).strip("; ")
+            raise place.error(f"{column}.{key}", value, "a known key", hint)
+    return table
+
+
+def _judged_requirement(
+    requirement: Requirement, table: Mapping[str, object], kind: str, column: str, place: Place
+) -> Requirement:
+    """A requirement that a judge decides."""
+    ask = as_text(table.get("ask", table.get("value")), column, place)
+    if not ask:
+        raise place.error(column, dict(table), "a sentence in ask")
+    check = kind.removeprefix("not-")
+    if check not in ASKED:
+        return replace(requirement, ask=ask, kind=kind)
+    ask = ASKED[check].format(value=ask)
+    if kind != check:
+        ask = f"This does not hold: {ask}"
+    # promptfoo's threshold is a share of a scale, which a yes-or-no question does not have.
+    return replace(requirement, ask=ask, kind="pass" if requirement.threshold is None else "0-5")
+
+
+def _checked_requirement(
+    requirement: Requirement, table: Mapping[str, object], kind: str, column: str, place: Place
+) -> Requirement:
+    """A requirement that is checked without a judge."""
+    check = kind.removeprefix("not-")
+    texts = _texts_of_check(table.get("value"), check, column, place)
+    if check in _NEED_THRESHOLD and requirement.threshold is None:
+        raise place.error(f"{column}.threshold", None, "a number, the most that is allowed")
+    compared = ", ".join(f'"{text}"' for text in texts)
+    if not compared and requirement.threshold is not None:
+        compared = f"at most {requirement.threshold:g}"
+    ask = f"{kind} {compared}".strip()
+    return replace(requirement, ask=ask, kind=check, value=texts, negated=kind != check)
+
+
+def _texts_of_check(value: object, check: str, column: str, place: Place) -> tuple[str, ...]:
+    if check in _WITHOUT_VALUE:
         return ()
-    if (
-        isinstance(value, str)
-        and kind.endswith(("-any", "-all"))
-        and not value.strip().startswith("[")
-    ):
+    takes_several = check.endswith(("-any", "-all"))
+    if takes_several and isinstance(value, str) and not value.strip().startswith("["):
         value = [part.strip() for part in value.split(",") if part.strip()]
     value = unpack_list(value, column, place)
     items: list[object] = list(value) if is_list(value) else [value]
     texts = tuple(as_text(item, column, place) for item in items)
     if not texts or not all(texts):
-        raise place.error(f"{column}.value", value, f"the text for {kind}")
-    if kind == "regex":
+        raise place.error(f"{column}.value", value, f"the text for {check}")
+    if check == "regex":
         for text in texts:
-            if problem := pattern_problem(text):
+            problem = pattern_problem(text)
+            if problem:
                 raise place.error(f"{column}.value", text, "a regular expression", problem)
     return texts

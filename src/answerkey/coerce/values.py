@@ -1,15 +1,17 @@
-"""One value as people write it: text, a number, a list, earlier turns. A wrong shape is an error with its place."""
+"""One value as people write it: text, a number, a list, earlier turns.
+
+A wrong shape is an error that names its place.
+"""
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TypeGuard, cast
 
@@ -18,80 +20,78 @@ import msgspec
 from answerkey.errors import InputError
 from answerkey.types import LARGEST, Turn
 
-# `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3`, `[Figure 3: the` and `[0, 1)` are texts.
+# `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3` and `[0, 1)` are texts.
 _UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
 _PLAIN = (str, int, float, list, tuple, type(None))
 _SEPARATOR = re.compile(r"[;,|]")
 _DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d{1,2}|\d{4,})\s*$")  # three digits may be thousands
 NO_VALUES = frozenset({"", "n/a", "na", "null", "none", "nan"})
+_USER_ROLES = ("user", "human")
+_ASSISTANT_ROLES = ("assistant", "ai", "gpt")
+_COLUMN_NAME = re.compile(r"\w+")
 _LARGEST_EXTRA = 20_000
 _DEEPEST = 100
 
 
-# What a cell of these columns may hold, for the messages.
-_EXAMPLES = {
-    "contexts": '["the text of a passage"]',
-    "relevant": '["34", "manual.pdf#35"]',
-    "retrieved": '["34", "12"]',
-    "sources": '["manual.pdf"]',
-    "history": '[{"user": "How long?", "answer": "30 days"}]',
-    "answer_criteria": '{"must_contain": ["30 days"]}',
-    "tags": '["refunds"]',
-    "acceptable_routes": '["sales_kpi"]',
-    "response_time": "1.5",
-    "cost": "0.002",
-    "prompt_tokens": "120",
-    "completion_tokens": "40",
-    "usage": '{"prompt_tokens": 120, "completion_tokens": 40}',
-    "conversation": '[{"user": "How long?"}]',
-    "sequence": '["And in June?"]',
-    "messages": '[{"role": "user", "content": "How long?"}]',
-    "expected": '["30 days", "one month"]',
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands, for the message of an error in it. A `live` place is the reply of a bot: there an optional
-    number that is none is dropped, and a text with commas is one text."""
+    """Where a value stands, for the message of an error in it.
+
+    A `live` place is the reply of a bot: there an optional number that cannot be read is dropped,
+    and a text with commas is one text. `names` are the file's own names of our columns.
+    """
 
     file: str
     line: int = 0
     unit: str = "line"
     live: bool = False
+    names: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}, {self.unit} {self.line}" if self.line else self.file
 
-    def error(self, column: str, found: object, expected: str, fix: str = "") -> InputError:
-        example = (
-            f"for example {_EXAMPLES[column]}" if column in _EXAMPLES and not self.live else ""
-        )
-        tail = f"; {fix or example}" if fix or example else ""
-        return InputError(
-            f'{self}, column "{column}": found {describe_value(found)}, expected {expected}{tail}'
-        )
+    def error(self, column: str, value: object, expected: str, fix: str = "") -> InputError:
+        """An error in a cell, which names the column as the file writes it."""
+        from answerkey.coerce.columns import EXAMPLES  # low-level packages need no table of names
+
+        if not fix and not self.live and column in EXAMPLES:
+            fix = f"for example {EXAMPLES[column]}"
+        tail = f"; {fix}" if fix else ""
+        # Parts of a cell are named `answer_criteria.regex` and `criteria[2]`.
+        name, rest = _split_name(column)
+        written = self.names.get(name, name) + rest
+        found = describe_value(value)
+        return InputError(f'{self}, column "{written}": found {found}, expected {expected}{tail}')
+
+
+def _split_name(column: str) -> tuple[str, str]:
+    match = _COLUMN_NAME.match(column)
+    name = match[0] if match else column
+    return name, column[len(name) :]
 
 
 LIVE = Place("the target's reply", live=True)
 
 
 def describe_value(value: object, most: int = 60) -> str:
-    """The value as an error message quotes it, cut; an object that is not plain data by its type."""
+    """The value as an error message quotes it, cut; an object of another kind by its type."""
     if isinstance(value, int) and abs(value) > LARGEST:
         return "a whole number of more than 100 digits"
+    kind = type(value).__name__
     if not isinstance(value, (str, int, float, list, tuple, dict, bool, type(None))):
-        return f"an object of type {type(value).__name__}"
+        return f"an object of type {kind}"
     try:
         text = repr(cast("object", value))
-    except Exception:  # of what a bot puts into a list anything may be raised
-        return f"an object of type {type(cast('object', value)).__name__}"
+    except Exception:  # an object that a bot puts into a list may raise anything
+        return f"an object of type {kind}"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def valid_text(text: str) -> str:
     """Half characters (lone surrogates), which no file can hold, become `�`."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def as_text(value: object, column: str, place: Place) -> str:
@@ -109,7 +109,9 @@ def number_to_text(value: float) -> str:
     """`34` for 34 and for 34.0; a whole number of thousands of digits is cut."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value) if abs(value) <= LARGEST else describe_value(value)
+    if abs(value) > LARGEST:
+        return describe_value(value)
+    return str(value)
 
 
 def as_name(value: object, column: str, place: Place) -> str | None:
@@ -124,7 +126,10 @@ def has_no_value(text: str) -> bool:
 
 
 def as_texts(value: object, column: str, place: Place) -> tuple[str, ...]:
-    """One string or a list of strings; a cell with a list in it is read as that list. Null is none, "" is one empty string."""
+    """One string or a list of strings; a cell with a list in it is read as that list.
+
+    Null is no string; "" is one empty string.
+    """
     if value is None:
         return ()
     value = unpack_list(value, column, place)
@@ -139,18 +144,14 @@ def as_list(value: object, column: str, place: Place) -> tuple[str, ...]:
 
 
 def items_of(value: object, column: str, place: Place) -> list[object]:
-    """The items of a list, of a list in a cell, or of a cell separated by `,` `;` `|`; one value is a list of one."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    """The items of a list, of a list in a cell, or of a cell separated by `,` `;` `|`.
+
+    One value of another kind is a list of one.
+    """
+    if value is None:
         return []
     if isinstance(value, str):
-        if value.strip().startswith(("[", "{", "(")):
-            value = parse_literal(value, column, place)
-            if isinstance(value, str):
-                if place.live:
-                    return [value]
-                raise place.error(column, value, "a JSON list or a Python list")
-        elif not place.live:
-            return [part for part in _SEPARATOR.split(value) if part.strip()]
+        return _items_of_text(value, column, place)
     if is_list(value):
         return list(value)
     if is_set(value):
@@ -158,13 +159,32 @@ def items_of(value: object, column: str, place: Place) -> list[object]:
     return [value]
 
 
+def _items_of_text(cell: str, column: str, place: Place) -> list[object]:
+    text = cell.strip()
+    if not text:
+        return []
+    if not text.startswith(("[", "{", "(")):
+        if place.live:
+            return [cell]
+        return [part for part in _SEPARATOR.split(cell) if part.strip()]
+    value = parse_literal(cell, column, place)
+    if isinstance(value, str) and not place.live:
+        raise place.error(column, value, "a JSON list or a Python list")
+    if isinstance(value, str):
+        return [value]
+    return items_of(value, column, place)
+
+
 def unpack_list(value: object, column: str, place: Place) -> object:
-    """A list that is written in a text cell, or else the value as it is; a list that was begun and not ended is an error."""
+    """A list that is written in a text cell, or else the value as it is.
+
+    A list that was begun and not ended is an error.
+    """
     if not isinstance(value, str) or not value.strip().startswith("["):
         return value
-    listed = parse_literal(value, column, place)
-    if is_list(listed):
-        return listed
+    items = parse_literal(value, column, place)
+    if is_list(items):
+        return items
     if not place.live and _UNFINISHED_LIST.match(value.strip()):
         raise place.error(column, value, "a JSON list or a Python list")
     return value
@@ -172,7 +192,9 @@ def unpack_list(value: object, column: str, place: Place) -> object:
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     # The usual types first: an abstract class takes ten times as long.
-    return isinstance(value, dict) or (not isinstance(value, _PLAIN) and isinstance(value, Mapping))
+    if isinstance(value, dict):
+        return True
+    return not isinstance(value, _PLAIN) and isinstance(value, Mapping)
 
 
 def table_of(value: object) -> Mapping[str, object]:
@@ -200,10 +222,7 @@ def as_number(value: object, column: str, place: Place) -> float | None:
         return value
     if value is None or (isinstance(value, str) and has_no_value(value)):
         return None
-    number = math.nan
-    if is_number(value) or isinstance(value, str):
-        with contextlib.suppress(ValueError, OverflowError):
-            number = float(_DECIMAL_COMMA.sub(r"\1.\2", value) if isinstance(value, str) else value)
+    number = _parse_number(value)
     if math.isfinite(number) and abs(number) <= LARGEST:
         return number
     if place.live:
@@ -211,10 +230,24 @@ def as_number(value: object, column: str, place: Place) -> float | None:
     raise place.error(column, value, "a finite number" if isinstance(value, float) else "a number")
 
 
+def _parse_number(value: object) -> float:
+    """The number that a value is or writes; NaN where it is none."""
+    if isinstance(value, str):
+        value = _DECIMAL_COMMA.sub(r"\1.\2", value)
+    elif not is_number(value):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
 def as_amount(value: object, column: str, place: Place) -> float | None:
     """A time or a cost; below zero means unknown, as many logs write it."""
     number = as_number(value, column, place)
-    return None if number is None or number < 0 else number
+    if number is None or number < 0:
+        return None
+    return number
 
 
 def as_count(value: object, column: str, place: Place) -> int | None:
@@ -226,13 +259,16 @@ def as_truth(value: object, column: str, place: Place) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value).strip().lower()
-    if text in {"true", "yes", "1", "false", "no", "0", ""}:
-        return text in {"true", "yes", "1"}
+    if text in {"true", "yes", "1"}:
+        return True
+    if text in {"false", "no", "0", ""}:
+        return False
     raise place.error(column, value, "true or false")
 
 
 def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
-    """Earlier turns: `{user, answer}`, `{role, content}`, `{type, content}`, `{from, value}`, pairs, or the user's lines."""
+    """Earlier turns: `{user, answer}`, `{role, content}`, `{type, content}`, `{from, value}`,
+    pairs, or the lines of the user."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
@@ -241,40 +277,58 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
         raise place.error(column, value, "a list of earlier turns")
     turns: list[Turn] = []
     for item in value:
-        if is_mapping(item) and (role := item.get("role", item.get("type", item.get("from")))):
-            content = as_text(message_text(item.get("content", item.get("value"))), column, place)
-            if role in ("assistant", "ai", "gpt") and turns:
-                turns[-1] = Turn(turns[-1].user, content or turns[-1].answer)
-            elif role in ("user", "human"):
-                turns.append(Turn(content))
+        role = _role_of(item)
+        if role is None:
+            turns.append(_turn_of(item, column, place))
         elif is_mapping(item):
-            user = item.get("user", item.get("question"))
-            turns.append(
-                Turn(as_text(user, column, place), as_text(item.get("answer"), column, place))
-            )
-        elif is_list(item) and len(item) == 2:
-            user, answer = item
-            turns.append(Turn(as_text(user, column, place), as_text(answer, column, place)))
-        else:
-            turns.append(Turn(as_text(item, column, place)))
+            content = as_text(message_text(item.get("content", item.get("value"))), column, place)
+            if role in _ASSISTANT_ROLES and turns:
+                turns[-1] = Turn(turns[-1].user, content or turns[-1].answer)
+            elif role in _USER_ROLES:
+                turns.append(Turn(content))
     return tuple(turns)
 
 
+def _role_of(item: object) -> object:
+    """The role of a chat message, or None where the item is no chat message."""
+    if not is_mapping(item):
+        return None
+    return item.get("role", item.get("type", item.get("from"))) or None
+
+
+def _turn_of(item: object, column: str, place: Place) -> Turn:
+    if is_mapping(item):
+        user = item.get("user", item.get("question"))
+        return Turn(as_text(user, column, place), as_text(item.get("answer"), column, place))
+    if is_list(item) and len(item) == 2:
+        return Turn(as_text(item[0], column, place), as_text(item[1], column, place))
+    return Turn(as_text(item, column, place))
+
+
 def message_text(content: object) -> object:
-    """The text of a chat message, whose content may be a list of parts: `[{"type": "text", "text": "How long?"}]`."""
+    """The text of a chat message, whose content may be a list of parts.
+
+    >>> message_text([{"type": "text", "text": "How long?"}])
+    'How long?'
+    """
     if not is_list(content):
         return content
-    texts = (
-        part.get("text") if is_mapping(part) else getattr(part, "text", None) for part in content
-    )
+    texts = (_part_text(part) for part in content)
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
+def _part_text(part: object) -> object:
+    return part.get("text") if is_mapping(part) else getattr(part, "text", None)
+
+
 def parse_literal(cell: str, column: str, place: Place) -> object:
-    """The value of a text that is JSON or a Python literal, or else the text; one nested too deeply is an error."""
-    for read in (json.loads, ast.literal_eval):
+    """The value of a text that is JSON or a Python literal, or else the text.
+
+    One that is nested too deeply is an error.
+    """
+    for parse in (json.loads, ast.literal_eval):
         try:
-            return read(cell.strip())
+            return parse(cell.strip())
         except (ValueError, SyntaxError, TypeError):
             pass
         except (MemoryError, RecursionError):
@@ -284,29 +338,29 @@ def parse_literal(cell: str, column: str, place: Place) -> object:
 
 
 def plain_json(extra: Mapping[str, object]) -> dict[str, object]:
-    """Only what strict JSON can hold; anything else, or what is huge, as the beginning of its text."""
-    plain: dict[str, object] = {}
-    for key, value in extra.items():
-        try:
-            text = valid_text(json.dumps(value, allow_nan=False, ensure_ascii=False))
-            held = json.loads(text) if len(text) <= _LARGEST_EXTRA else text[:_LARGEST_EXTRA]
-        except (TypeError, ValueError, RecursionError, OverflowError):
-            held = valid_text(str(fallback_text(value)))[:_LARGEST_EXTRA]
-        plain[valid_text(str(key))] = held
-    return plain
+    """The values as strict JSON holds them; other and huge values as the start of their text."""
+    return {valid_text(str(key)): _plain_json_value(value) for key, value in extra.items()}
+
+
+def _plain_json_value(value: object) -> object:
+    try:
+        text = valid_text(json.dumps(value, allow_nan=False, ensure_ascii=False))
+        if len(text) > _LARGEST_EXTRA:
+            return text[:_LARGEST_EXTRA]
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return valid_text(str(fallback_text(value)))[:_LARGEST_EXTRA]
 
 
 def json_value(value: object, depth: int = 0) -> object:
-    """The value as strict JSON has it: NaN and infinities as null; dates, bytes, huge whole numbers as text.
+    """The value as strict JSON has it: NaN as null; dates, bytes and huge numbers as text.
 
     >>> json_value({"rates": [0.5, float("inf")]})
     {'rates': [0.5, None]}
     """
-    if (
-        isinstance(value, str | bool)
-        or value is None
-        or (isinstance(value, int) and abs(value) < 2**63)
-    ):
+    if isinstance(value, str | bool) or value is None:
+        return value
+    if isinstance(value, int) and abs(value) < 2**63:
         return value
     if depth > _DEEPEST:
         return "…"

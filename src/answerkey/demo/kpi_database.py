@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.coerce.decode import encoding_of
-from answerkey.coerce.tables import import_pyarrow
+from answerkey.coerce.parquet_rows import import_pyarrow
 from answerkey.demo.kpi_catalog import Catalog, Kpi
 from answerkey.errors import InputError, SettingsError
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from answerkey.coerce.decode import read_text
-from answerkey.coerce.passages import clean_id
+from answerkey.coerce.passage_fields import clean_id
 from answerkey.errors import InputError
 from answerkey.experiments.grid import find_quotes
 from answerkey.experiments.label_check import check_labels, collect_labels

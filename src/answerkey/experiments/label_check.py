@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from answerkey.coerce.passages import clean_id, document_stem, page_parts
+from answerkey.coerce.labels import document_stem, page_parts
+from answerkey.coerce.passage_fields import clean_id
 from answerkey.text import fold, format_count, words
 from answerkey.types import Case
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from answerkey.coerce.passages import document_stem, page_parts
+from answerkey.coerce.labels import document_stem, page_parts
 from answerkey.config.declare import read_table
 from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError

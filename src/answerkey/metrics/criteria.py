@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from answerkey.coerce.requirements import PATTERN_SECONDS, find_pattern
+from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
 from answerkey.language.figure_match import within
 from answerkey.language.quantities import Figure, figures
 from answerkey.metrics.registry import metric

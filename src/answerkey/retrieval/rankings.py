@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from answerkey.coerce.columns import canonical_columns
+from answerkey.coerce.csv_rows import separator_of
 from answerkey.coerce.decode import encoding_of, read_lines
-from answerkey.coerce.passages import PAGE_KEYS, as_ids, as_labels, names_pages
-from answerkey.coerce.tables import (
-    ROW_READERS,
-    is_table,
-    read_json_file,
-    rows_of_value,
-    separator_of,
-)
+from answerkey.coerce.json_rows import is_table, read_json_file, rows_of_value
+from answerkey.coerce.labels import as_ids, as_labels, names_pages
+from answerkey.coerce.passage_fields import PAGE_KEYS
+from answerkey.coerce.tables import ROW_READERS
 from answerkey.coerce.values import NO_VALUES, Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 

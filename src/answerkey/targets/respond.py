@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS
-from answerkey.coerce.rows import response_of_reply
+from answerkey.coerce.responses import response_of_reply
 from answerkey.coerce.values import is_list, is_mapping, message_text, plain_json, valid_text
 from answerkey.errors import InputError
 from answerkey.types import ErrorKind, Response

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from answerkey.coerce.requirements import PATTERN_SECONDS, find_pattern, requirement_of
+from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
+from answerkey.coerce.requirements import requirement_of
 from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.llm.loose_json import find_objects

@@ -13,7 +13,7 @@ from struct import error as StructError
 import numpy as np
 from numpy.typing import NDArray
 
-from answerkey.coerce.passages import align_labels
+from answerkey.coerce.labels import align_labels
 from answerkey.errors import InputError
 from answerkey.types import LARGEST
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
-from answerkey.coerce.passages import align_labels, clean_id, passage_id
+from answerkey.coerce.labels import align_labels
+from answerkey.coerce.passage_fields import clean_id, passage_id
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import Facts, metric_group

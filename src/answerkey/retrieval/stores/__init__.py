@@ -6,7 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from answerkey.coerce.passages import as_passages, place_id
+from answerkey.coerce.passage_fields import place_id
+from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_mapping
 from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import InputError

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from answerkey.cases.loader import case_files, check_cases, read_file, relative_name
+from answerkey.cases.check import check_cases
+from answerkey.cases.loader import case_files, read_file, relative_name
 from answerkey.cases.shapes import cases_of_rows
 from answerkey.coerce.decode import encoding_of
-from answerkey.coerce.tables import parquet_rows, rows_of_lines
+from answerkey.coerce.json_rows import rows_of_lines
+from answerkey.coerce.parquet_rows import parquet_rows
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import StoredPart, list_parts, read_part

@@ -1,0 +1,138 @@
+"""Conversations: `conversation` (YAML or JSON), `sequence` (follow-ups) and chat `messages`.
+
+Each turn is a case with the earlier turns as its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from answerkey.cases.rows import case_of_row
+from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
+from answerkey.coerce.values import (
+    Place,
+    as_list,
+    as_number,
+    as_turns,
+    is_list,
+    is_mapping,
+    is_number,
+    items_of,
+)
+from answerkey.types import Case, Turn
+
+CONVERSATION_KEYS = ("conversation", "messages", "sequence")
+_TURN_KEYS = (
+    "turn",
+    "user",
+    "expected_answer_contains",
+    "expected_topics",
+    "requires_context",
+    "min_score",
+)
+_DESCRIPTION_KEYS = ("name", "description", "domain")
+
+
+def conversation_key(row: Mapping[str, object]) -> str | None:
+    """The key under which a row holds a list of turns."""
+    return next((key for key in CONVERSATION_KEYS if is_list(row.get(key))), None)
+
+
+def conversation_cases(
+    row: Mapping[str, object], key: str, place: Place, stem: str
+) -> Iterator[Case]:
+    """A case per turn; the columns of the row itself count for every turn."""
+    turns = list(_turns(row, key, place))
+    if not turns:
+        raise place.error(key, row[key], "a list of turns")
+    shared = _shared_columns(row, key)
+    history = list(as_turns(shared.pop("history", None), "history", place))
+    kept = _other_columns(row)
+    for number, turn in enumerate(turns, start=1):
+        where = replace(place, line=number, unit="turn") if key == "conversation" else place
+        # The labels of a chat are about its last reply.
+        is_unlabelled = key == "messages" and number < len(turns)
+        columns = turn if is_unlabelled else {**shared, **turn}
+        case = case_of_row(columns, where, f"{stem}#T{number}")
+        own = {name: value for name, value in case.extra.items() if name not in _TURN_KEYS}
+        about = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
+        min_score = None
+        if key == "conversation":
+            min_score = as_number(turn.get("min_score"), "min_score", where)
+        yield replace(
+            case,
+            history=tuple(history),
+            question_num=number,
+            min_score=min_score,
+            extra={**kept, **own, **about},
+        )
+        answer = case.recorded.answer if case.recorded else None
+        history.append(Turn(case.question, answer or ""))
+
+
+def _shared_columns(row: Mapping[str, object], key: str) -> dict[str, object]:
+    """The columns of a row that count for all its turns."""
+    if key == "conversation":
+        return {}
+    own = ("id", "question", *RESPONSE_COLUMNS)
+    return {name: value for name, value in row.items() if name in COLUMNS and name not in own}
+
+
+def _other_columns(row: Mapping[str, object]) -> dict[str, object]:
+    described = (*_DESCRIPTION_KEYS, *CONVERSATION_KEYS)
+    return {
+        name: value for name, value in row.items() if name not in COLUMNS and name not in described
+    }
+
+
+def _turns(row: Mapping[str, object], key: str, place: Place) -> Iterator[dict[str, object]]:
+    """The turns, each as a row."""
+    if key == "messages":
+        yield from _turns_of_chat(row, place)
+        return
+    if key == "sequence" and row.get("question"):  # a question of the row itself comes first
+        yield {name: row[name] for name in ("question", *RESPONSE_COLUMNS) if name in row}
+    for number, turn in enumerate(_in_order(items_of(row[key], key, place)), start=1):
+        where = replace(place, line=number, unit="turn")
+        if isinstance(turn, str):
+            turn = {"user": turn}
+        if not is_mapping(turn):
+            raise where.error(key, turn, "a turn with user: …")
+        yield _turn_row(turn, where)
+
+
+def _turns_of_chat(row: Mapping[str, object], place: Place) -> Iterator[dict[str, object]]:
+    """A turn per message of the user; the assistant's reply is its recorded answer."""
+    for turn in as_turns(row["messages"], "messages", place):
+        columns: dict[str, object] = {"question": turn.user}
+        if turn.answer:
+            columns["answer"] = turn.answer
+        yield columns
+
+
+def _in_order(turns: list[object]) -> list[object]:
+    """The turns by their numbers, where all of them have one."""
+    numbered: list[tuple[float, object]] = []
+    for turn in turns:
+        number = turn.get("turn") if is_mapping(turn) else None
+        if is_number(number):
+            numbered.append((number, turn))
+    if len(numbered) < len(turns):
+        return turns
+    return [turn for _, turn in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def _turn_row(turn: Mapping[str, object], place: Place) -> dict[str, object]:
+    named = {("question" if key == "user" else str(key)): value for key, value in turn.items()}
+    columns = canonical_columns(list(named))
+    row = {columns[key]: value for key, value in named.items() if columns[key] != "id"}
+    contains = turn.get("expected_answer_contains")
+    topics = turn.get("expected_topics")
+    criteria = {
+        "must_contain": as_list(contains, "expected_answer_contains", place),
+        "must_contain_any": as_list(topics, "expected_topics", place),
+    }
+    if any(criteria.values()) and "answer_criteria" not in row:
+        row["answer_criteria"] = criteria
+    return row
