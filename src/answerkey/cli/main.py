@@ -60,9 +60,10 @@ COMMANDS = {
     "metrics": "List the metrics.",
     "profiles": "List the scoring profiles, or show one.",
     "doctor": "Check the installation, and test the judge.",
+    "skill": "Print instructions for coding agents.",
     "completion": "Print the shell completion script.",
 }
-_WITHOUT_ENDING = {"completion", "-h", "--help", "--version"}
+_WITHOUT_ENDING = {"completion", "skill", "-h", "--help", "--version"}
 
 # Modules of the commands that are not in a module of their own name.
 _MODULES = {
