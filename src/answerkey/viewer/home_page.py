@@ -1,26 +1,86 @@
-"""The list of runs and sweeps."""
+"""The start page: a card per suite, then its runs and the sweeps."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.files import read_json
-from answerkey.viewer.library import SWEEP, RunLibrary
+from answerkey.viewer.library import SWEEP, RunEntry, RunLibrary
 from answerkey.viewer.render import respond
+
+_MOST_KINDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCard:
+    """A suite at a glance. `newest` is its last full run, or its last run of any kind.
+
+    `change` is the difference of its pass rate from the full run before, if both are scored alike.
+    """
+
+    name: str
+    newest: RunEntry
+    change: float | None
+    kinds: list[tuple[str, int]]
+    runs: list[RunEntry]
+
+    @property
+    def has_trend(self) -> bool:
+        return len(self.newest.trend) > 1
 
 
 def home_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
+    entries = library.entries()
     sweeps = [
         {"sweep": library.key(folder), "sentence": _best_sentence(folder)}
         for folder in library.sweeps()
     ]
-    data = {"folder": str(library.root), "runs": library.entries(), "sweeps": sweeps}
-    return respond(request, "runs.html", data)
+    data = {
+        "folder": str(library.root),
+        "runs": entries,
+        "sweeps": sweeps,
+        "suites": [
+            {
+                "suite": card.name,
+                "newest": card.newest.run,
+                "change": card.change,
+                "kinds": card.kinds,
+            }
+            for card in suite_cards(entries)
+        ],
+    }
+    looks = {"cards": suite_cards(entries), "damaged": [run for run in entries if run.problem]}
+    return respond(request, "runs.html", data, 200, **looks)
+
+
+def suite_cards(entries: list[RunEntry]) -> list[SuiteCard]:
+    """One card per suite, in the order of its newest run."""
+    by_suite: dict[str, list[RunEntry]] = {}
+    for entry in entries:
+        if not entry.problem:
+            by_suite.setdefault(entry.name, []).append(entry)
+    cards: list[SuiteCard] = []
+    for name, runs in by_suite.items():
+        full_runs = [run for run in runs if run.is_full]
+        newest = full_runs[0] if full_runs else runs[0]
+        kinds = newest.kinds[:_MOST_KINDS]
+        cards.append(SuiteCard(name, newest, _rate_change(newest), kinds, runs))
+    return cards
+
+
+def _rate_change(run: RunEntry) -> float | None:
+    """None without an earlier full run, and if profile, metrics or judge changed in between."""
+    if run.pass_rate is None or run.previous_rate is None or not run.is_full:
+        return None
+    if set(run.changed) & {"profile", "metrics", "judge", "embedding", "cases"}:
+        return None
+    return run.pass_rate - run.previous_rate
 
 
 def _best_sentence(folder: Path) -> str:

@@ -15,6 +15,7 @@ from answerkey.config.declare import TomlTable
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
 from answerkey.reports.rows import journal_state
+from answerkey.runs.control import Selection
 from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.manifest import MANIFEST, Manifest
 from answerkey.runs.store import LOCK, is_run, profile_of, read_manifest, read_outcomes
@@ -22,6 +23,7 @@ from answerkey.runs.summary import RunInfo, Summary, summarise
 
 SWEEP = "sweep.json"
 _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
+_TREND_LENGTH = 12  # runs of a suite in its small chart
 _QUIET = 30.0  # seconds without a new line after which a run no longer counts as in progress
 
 
@@ -99,28 +101,21 @@ class RunLibrary:
 
     def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
-        target, profile = manifest.settings.target or {}, (manifest.profile or {}).get("name")
-        # What the suite calls its target: a name, a function, an address or a command, else its kind.
-        bot = next(
-            (
-                target[key]
-                for key in ("name", "call", "url", "command", "model", "kind")
-                if target.get(key)
-            ),
-            "",
-        )
-        bot = " ".join(map(str, bot)) if is_list(bot) else str(bot)
+        profile = (manifest.profile or {}).get("name")
         entry = RunEntry(
             self.key(folder),
             manifest.name,
             manifest.created,
             state_of(folder, manifest),
             manifest.partial,
-            bot,
+            target_name(manifest.settings.target),
             profile,
             manifest.fingerprint,
             manifest.settings.metrics,
             manifest.count,
+            selection=describe_selection(manifest.settings.selection),
+            judge=judge_name(manifest.settings.judge),
+            notes=manifest.notes,
         )
         if summary is None:
             return entry
@@ -162,28 +157,73 @@ class RunEntry:
     gates: list[bool] = field(default_factory=list[bool])
     means: dict[str, float | None] = field(default_factory=dict[str, float | None])
     previous: str | None = None
+    previous_rate: float | None = None
     changed: list[str] = field(default_factory=list[str])
     trend: list[float] = field(default_factory=list[float])
     marks: dict[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
+    selection: str = ""
+    judge: str = ""
+    notes: tuple[str, ...] = ()
+    kinds: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the run is finished and has all cases of its suite, so that it counts in trends."""
+        return not self.selection and self.state == "finished"
+
+
+def target_name(target: TomlTable | None) -> str:
+    """The name, function, address or command that the suite gives its target, else its kind."""
+    for key in ("name", "call", "url", "command", "model", "kind"):
+        value = (target or {}).get(key)
+        if value:
+            return " ".join(map(str, value)) if is_list(value) else str(value)
+    return ""
+
+
+def judge_name(judge: str | TomlTable | None) -> str:
+    """The preset and model of the judge; empty without one."""
+    if not isinstance(judge, dict):
+        return judge or ""
+    return ", ".join(str(judge[key]) for key in ("preset", "model") if judge.get(key))
+
+
+def describe_selection(selection: Selection) -> str:
+    """`limit 5`, `only q1`: what was run of a suite; empty for all of it."""
+    parts = {
+        "limit": selection.limit,
+        "only": selection.only,
+        "file": selection.file,
+        "collection": selection.collection,
+    }
+    return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
 
 
 def _add_history(entries: list[RunEntry]) -> None:
-    """Fills in `previous`, `changed` and `trend`, oldest run first."""
+    """Fills in `previous`, `changed` and `trend`, oldest run first; only full runs count."""
     last: dict[str, RunEntry] = {}
     rates: dict[str, list[float]] = {}
     for entry in reversed(entries):
         if entry.problem:
             continue
-        if before := last.get(entry.name):
+        before = last.get(entry.name)
+        if before:
             entry.previous = before.run
-            old = before.fingerprint
-            parts = [part for part, value in entry.fingerprint.items() if old.get(part) != value]
-            entry.changed = [part for part in parts if part not in ("answers", "settings")]
+            entry.previous_rate = before.pass_rate
+            entry.changed = _changed_parts(before.fingerprint, entry.fingerprint)
+        if not entry.is_full:
+            continue
         if entry.pass_rate is not None:
             rates.setdefault(entry.name, []).append(entry.pass_rate)
-        entry.trend = rates.get(entry.name, [])[-12:]
+        entry.trend = rates.get(entry.name, [])[-_TREND_LENGTH:]
         last[entry.name] = entry
+
+
+def _changed_parts(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """The parts of the setup that differ; answers and settings differ in most runs."""
+    changed = [part for part, value in new.items() if old.get(part) != value]
+    return [part for part in changed if part not in ("answers", "settings")]
 
 
 def state_of(folder: Path, manifest: Manifest) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,12 +13,16 @@ from starlette.responses import Response
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
+from answerkey.reports.failure_groups import group_failures
 from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
 from answerkey.reports.rows import Rows, excerpt, read_outcomes_at, read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.word_marks import marked_answer
+from answerkey.runs.manifest import Manifest
 from answerkey.runs.store import profile_of, read_manifest
+from answerkey.runs.summary import Summary
+from answerkey.text import printable
 from answerkey.types import Outcome, Profile
 from answerkey.viewer.case_query import (
     LABELS,
@@ -30,7 +35,14 @@ from answerkey.viewer.case_query import (
     write_search_text,
 )
 from answerkey.viewer.downloads import RUN_FILES
-from answerkey.viewer.library import requested_run, state_of, summary_of_run
+from answerkey.viewer.library import (
+    describe_selection,
+    judge_name,
+    requested_run,
+    state_of,
+    summary_of_run,
+    target_name,
+)
 from answerkey.viewer.render import respond
 
 TABS = ("cases", "charts", "tables", "about")
@@ -73,6 +85,7 @@ def run_page(request: Request) -> Response:
     if tab == "cases":
         shown = matching[(page - 1) * PAGE : page * PAGE]
     outcomes = read_outcomes_at(folder, rows, shown)
+    own_columns = _own_columns(outcomes)
     data: dict[str, object] = {
         "run": library.key(folder),
         "state": state_of(folder, manifest),
@@ -84,6 +97,9 @@ def run_page(request: Request) -> Response:
         "labels": LABELS,
         "labelled": len(labels),
         "facets": values,
+        "groups": _failure_groups(query, rows, summary),
+        "setup": _describe_setup(manifest),
+        "own_columns": own_columns,
         "columns": _metric_columns(rows, profile),
         "metrics": list(rows.metrics),
         "query": query,
@@ -94,6 +110,7 @@ def run_page(request: Request) -> Response:
         "page_size": PAGE,
         "cases": [
             _table_row(n, outcome, rows, profile, labels)
+            | {"own": _own_cells(outcome, own_columns)}
             for n, outcome in zip(shown, outcomes, strict=True)
         ],
         "addresses": _addresses(query, rows, values, page, pages),
@@ -118,6 +135,51 @@ def _prepare_search(folder: Path) -> None:
         write_search_text(folder)
 
 
+def _describe_setup(manifest: Manifest) -> dict[str, str]:
+    """The parts of the run in words that a reader knows; hashes are elsewhere."""
+    settings = manifest.settings
+    parts: dict[str, object] = {
+        "suite": manifest.suite,
+        "bot": target_name(settings.target),
+        "judge": judge_name(settings.judge),
+        "embedding model": judge_name(settings.embedding),
+        "profile": (manifest.profile or {}).get("name"),
+        "metrics": ", ".join(manifest.metrics),
+        "cases": ", ".join(settings.cases),
+        "selected": describe_selection(settings.selection),
+        "rescored from": manifest.rescore_of,
+    }
+    return {name: str(value) for name, value in parts.items() if value}
+
+
+def _failure_groups(query: CaseQuery, rows: Rows, summary: Summary) -> list[dict[str, object]]:
+    """The kinds of failure, largest first, each with the link that shows its cases."""
+    failures = [(reason, "") for reason in rows.reason if reason]
+    totals = summary.figures.totals
+    return [
+        {
+            "kind": printable(group.kind),
+            "cause": printable(group.cause),
+            "count": group.count,
+            "reachable": group.reachable,
+            "address": query.address(page=1, reason=printable(group.kind)),
+            "is_chosen": query.reason == printable(group.kind),
+        }
+        for group in group_failures(failures, totals.passed, totals.scored)
+    ]
+
+
+def _own_columns(outcomes: Sequence[Outcome]) -> list[str]:
+    """The columns of the user's own data among these cases, as many as fit."""
+    names = dict.fromkeys(str(name) for outcome in outcomes for name in outcome.case.extra)
+    return list(names)[:_MOST_COLUMNS]
+
+
+def _own_cells(outcome: Outcome, columns: Sequence[str]) -> dict[str, str]:
+    extra = {str(name): value for name, value in outcome.case.extra.items()}
+    return {name: excerpt(str(extra[name])) for name in columns if extra.get(name) is not None}
+
+
 def _metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics of the profile first, then others, as many as fit."""
     weighed = [criterion.metric for criterion in profile.lines] if profile else []
@@ -133,11 +195,16 @@ def _table_row(
     expected, answer = marked_answer(
         excerpt(" / ".join(outcome.case.expected)),
         excerpt(response.answer or response.error or ""),
+        excerpt(outcome.case.question),
     )
+    verdict = outcome.verdict
     rules = profile.rules_for(rows.route[n]) if profile else None
     return {
         "n": n,
         **{name: getattr(rows, name)[n] for name in _PLAIN_COLUMNS},
+        "why": "" if verdict.passed else verdict.why or verdict.justification,
+        "kind": verdict.kind or rows.reason[n],
+        "cause": verdict.cause,
         "expected": expected,
         "answer": answer,
         "decided_by": rows.quality[n] if rules else None,

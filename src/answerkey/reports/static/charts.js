@@ -26,7 +26,16 @@
     if (typeof spec.title?.subtitle === "string") spec.title.subtitle = lines(spec.title.subtitle, figure.clientWidth / 6.5);
     return vegaEmbed(figure.querySelector(".plot"), spec, {
       actions: false, ast: true, renderer: "svg", logLevel: vega.Error, defaultStyle: false, tooltip: { disableDefaultStyle: true },
-    }).then(() => figure.classList.add("drawn"));
+    }).then((drawn) => {
+      figure.classList.add("drawn");
+      const { parameter, field } = figure.dataset;
+      if (!parameter) return;
+      figure.classList.add("clickable");
+      drawn.view.addEventListener("click", (event, item) => {
+        const value = item?.datum?.[field];
+        if (typeof value === "string") location.search = new URLSearchParams({ [parameter]: value });
+      });
+    });
   };
   // A chart in a closed part of the page has no width yet, and is drawn when it is first seen.
   const once = (figure) => {

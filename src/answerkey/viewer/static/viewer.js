@@ -10,6 +10,7 @@
     const reply = await fetch(`${address}${wanted.size ? "&" : ""}part=cases`);
     if (!reply.ok || `${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}` !== `${wanted}`) return;
     table.innerHTML = await reply.text();
+    showColumns();
     history.replaceState(null, "", address);
   };
   if (table && form) {
@@ -25,20 +26,50 @@
   // A list that is filtered in place.
   all("input[data-filter]").forEach((input) => input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
-    all(`#${input.dataset.filter} tbody tr`).forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); });
+    all(`#${input.dataset.filter} tbody tr`).forEach((row) => {
+      const suite = row.closest("[data-suite]")?.dataset.suite || "";
+      row.hidden = !`${suite} ${row.textContent}`.toLowerCase().includes(wanted);
+    });
+    all(`#${input.dataset.filter} [data-suite]`).forEach((part) => { part.hidden = !part.querySelector("tbody tr:not([hidden])"); });
+  }));
+
+  // Lists that are sorted in place: a click sorts, another one turns the order round.
+  all("table.sortable th[data-sortable]").forEach((head) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sort";
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const body = head.closest("table").tBodies[0], at = head.cellIndex;
+      const down = head.getAttribute("aria-sort") === "ascending";
+      const key = (row) => row.cells[at].dataset.sort ?? row.cells[at].textContent;
+      const order = (a, b) => (isNaN(key(a)) || isNaN(key(b)) ? key(a).localeCompare(key(b)) : key(a) - key(b));
+      all("th", head.parentElement).forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      body.append(...[...body.rows].sort((a, b) => (down ? -order(a, b) : order(a, b))));
+    });
+  });
+
+  // The bar that names the two chosen runs.
+  all("#runs input[type=radio]").forEach((radio) => radio.addEventListener("change", () => {
+    document.querySelector(`[data-chosen="${radio.name}"]`).textContent = radio.value;
   }));
 
   // Columns: chosen once, kept in this browser.
   const boxes = all(".columns input");
-  const show = () => boxes.forEach((box) => table.classList.toggle(box.value === "lowest" ? "hide-lowest" : `show-${box.value}`, (box.value === "lowest") !== box.checked));
+  const showColumns = () => {
+    const chosen = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    all("#cases [data-column]").forEach((cell) => { cell.hidden = !chosen.has(cell.dataset.column); });
+  };
   if (table && boxes.length) {
     try {
-      const kept = JSON.parse(localStorage.getItem("answerkey-columns") || "null");
-      if (kept) boxes.forEach((box) => { box.checked = kept.includes(box.value); });
+      const kept = JSON.parse(localStorage.getItem("answerkey-columns") || "[]");
+      boxes.forEach((box) => { box.checked = kept.includes(box.value); });
     } catch { /* a browser without storage shows the usual columns */ }
-    show();
+    showColumns();
     boxes.forEach((box) => box.addEventListener("change", () => {
-      show();
+      showColumns();
       try { localStorage.setItem("answerkey-columns", JSON.stringify(boxes.filter((each) => each.checked).map((each) => each.value))); } catch { /* not kept */ }
     }));
   }
