@@ -24,7 +24,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.write import write_reports
 from answerkey.runs.journal import Journal, response_record
 from answerkey.runs.store import RESPONSES, SCORES, Scored
@@ -98,7 +98,7 @@ def _outcome(
     }
     case = Case(f"c{n}", f"Question number {n}: {said[0]}?", (". ".join(said),), type=f"t{n % 7}")
     response = Response(text[:length], route=f"r{n % 3}", seconds=n % 100 / 100)
-    return Outcome(case, response, scores, decide(profile, case, response, scores))
+    return Outcome(case, response, scores, decide_verdict(profile, case, response, scores))
 
 
 class Server:

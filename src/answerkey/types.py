@@ -37,6 +37,17 @@ class Status(StrEnum):
     UNSCORED = "UNSCORED"
 
 
+class Evidence(StrEnum):
+    """Whether a good value of a metric shows that an answer is right.
+
+    LABELLED: only where the case says what is expected.
+    """
+
+    ALWAYS = "always"
+    LABELLED = "labelled"
+    NEVER = "never"
+
+
 class Kind(StrEnum):
     """How an answer fails, in words for reports (docs/how-to/failures.md)."""
 
@@ -235,8 +246,9 @@ Better = Literal["higher", "lower", "neither"]
 class ProfileLine:
     """One line of a profile: a metric, its weight, and the floor below which its reading is shown.
 
-    For a metric where lower is better the floor is a ceiling. Below the floor of a `required` criterion the case fails,
-    whatever the rest; without a floor it fails where the metric is not applicable.
+    For a metric where lower is better the floor is a ceiling. Below the floor of a `required`
+    criterion the case fails, whatever the rest; without a floor it fails where the metric is not
+    applicable.
     """
 
     metric: str
@@ -246,6 +258,7 @@ class ProfileLine:
     required: bool = False
     better: Better = "higher"
     reading: str = ""
+    evidence: Evidence = Evidence.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,16 @@ from answerkey import Case, Passage, Response
 from answerkey.cli.score import score_command as score
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
-from answerkey.metrics.semantic import READINGS, embedding_metrics
+from answerkey.metrics.semantic import embedding_metrics
 
-FIVE = tuple(READINGS)
+OF_PASSAGES = ("context_relevance", "context_sufficiency", "answer_hallucination")
+FIVE = (
+    "context_relevance",
+    "context_sufficiency",
+    "answer_relevance",
+    "answer_correctness",
+    "answer_hallucination",
+)
 QUESTION = "How many days of annual leave does a new employee get?"
 CONTEXTS = [
     "New employees are entitled to 14 days of annual leave in their first year.",
@@ -141,7 +148,7 @@ def test_the_best_of_several_expected_answers_counts() -> None:
     assert both == pytest.approx(one, abs=1e-6)
 
 
-def test_a_plan_gives_the_same_from_one_batch_and_the_readings() -> None:
+def test_a_plan_gives_the_same_from_one_batch() -> None:
     class Counting:
         name, digest, precision, dimension = "m", "d", "fp32", 384
         calls: list[int] = []
@@ -161,17 +168,12 @@ def test_a_plan_gives_the_same_from_one_batch_and_the_readings() -> None:
     assert len(embed.calls) == 1
     for name, value in answerkey.evaluate_all(QUESTION, ANSWER, EXPECTED, CONTEXTS).items():
         assert table[0][name].value == pytest.approx(value, abs=1e-6)
-    assert "significant unsupported claims" in table[0]["answer_hallucination"].reason
     assert table[0]["answer_hallucination"].details["unsupported"] == [
         "The rocket was launched into orbit yesterday"
     ]
     assert table[1]["answer_correctness"].value == pytest.approx(1)
     assert [table[2][name].applies for name in FIVE] == [True, True, False, False, False]
-    for name, reading in (
-        ("context_relevance", "off-topic"),
-        ("answer_correctness", "likely factual issues"),
-    ):
-        assert reading in table[3][name].reason
+    assert "off-topic" not in table[3]["context_relevance"].reason, "a profile has the readings"
 
 
 def test_a_cosine_below_zero_is_shown_as_zero_and_said() -> None:
@@ -189,13 +191,9 @@ def test_a_cosine_below_zero_is_shown_as_zero_and_said() -> None:
     assert score.details["cosine"] == -1
 
 
-def test_settings_move_the_readings_and_the_marks() -> None:
-    settings = {
-        "answer_relevance": {"readings": {"answer_relevance": 0.99}},
-        "context_sufficiency": {"relevant_from": 0.99},
-    }
+def test_settings_move_the_marks() -> None:
+    settings = {"context_sufficiency": {"relevant_from": 0.99}}
     (scores,) = make_plan(FIVE, {"embed": load_embedder()}, settings).score([pair(ANSWER)])
-    assert "does not address the question" in scores["answer_relevance"].reason
     assert scores["context_sufficiency"].value == 0
 
 
@@ -231,6 +229,8 @@ def test_the_command_scores_and_stores_all_five(tmp_path: Path) -> None:
             row["question"], row["answer"], row["reference_answer"], row["contexts"]
         )
         found = {name: line["scores"][name]["value"] for name in FIVE}
+        if not row["contexts"]:
+            expected |= dict.fromkeys(OF_PASSAGES)
         assert found == pytest.approx(expected, abs=1e-6)
         assert all(line["scores"][name]["error"] is None for name in FIVE)
 

@@ -1,4 +1,4 @@
-"""The built-in rulers, by the worked examples that define them; and profiles that cannot be used."""
+"""The built-in profiles, by the worked examples that define them; and profiles that cannot be used."""
 
 import pytest
 from hypothesis import given
@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from answerkey import rank
 from answerkey.errors import SettingsError
-from answerkey.profiles import builtin_names, decide, load_profile
+from answerkey.profiles import builtin_names, decide_verdict, load_profile
 from answerkey.types import Case, Response, Score
 
-CASE = Case("c", "What were sales?")
+CASE = Case("c", "What were sales?", expected=("RM 5",))
 
 
 def verdict(profile, values, route=None, route_score=None):
@@ -17,7 +17,7 @@ def verdict(profile, values, route=None, route_score=None):
         name: value if isinstance(value, Score) else Score(value) for name, value in values.items()
     }
     scores["route_score"] = Score(route_score)
-    return decide(load_profile(profile), CASE, Response(answer="x", route=route), scores)
+    return decide_verdict(load_profile(profile), CASE, Response(answer="x", route=route), scores)
 
 
 DIMENSIONS = (
@@ -146,14 +146,16 @@ def test_the_readings_of_rag_cosine_are_shortfalls():
         "answer_correctness": 0.9,
         "answer_hallucination": 0.5,
     }
-    found = verdict("rag-cosine", values)
+    assert verdict("rag-cosine", values).shortfalls == (), "a case that passes has none"
+    low = {**values, "answer_correctness": 0.1, "answer_relevance": 0.65}
+    found = verdict("rag-cosine", low)
     assert [text.partition(": ")[2] for text in found.shortfalls] == [
         "off-topic retrieval",
+        "likely factual issues",
         "significant unsupported claims",
     ]
-    assert found.quality == pytest.approx(
-        (0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5
-    )  # lower is better is turned round
+    # Of a metric where lower is better, 1 is the worst.
+    assert found.quality == pytest.approx((0.4 + 0.6 + 0.65 + 0.1 + 0.5) / 5)
 
 
 def test_a_required_floor_fails_the_case_whatever_the_rest():
@@ -173,7 +175,7 @@ def test_an_overlay_of_one_key_in_a_route_group_changes_that_key_and_nothing_els
     assert own.rules == base.rules
     assert own.routes == base.routes
     kpi, plain = own.rules_for("sales_kpi"), base.rules_for("sales_kpi")
-    assert (kpi.criteria, kpi.pass_mark) == (plain.lines, 0.60)
+    assert (kpi.lines, kpi.pass_mark) == (plain.lines, 0.60)
     assert [(band.name, band.at) for band in kpi.bands] == [
         ("excellent", 0.75),
         ("acceptable", 0.60),
@@ -217,8 +219,8 @@ def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
         scores = {c.metric: Score(value * c.maximum) for c in rules.lines} | {
             "route_score": Score(route_score)
         }
-        case = Case("c", "?", min_score=mark and mark * profile.scale)
-        found = decide(profile, case, Response(answer="x", route=route), scores)
+        case = Case("c", "?", ("x",), min_score=mark and mark * profile.scale)
+        found = decide_verdict(profile, case, Response(answer="x", route=route), scores)
         band = next(band for band in rules.bands if band.name == found.band)
         assert found.status == band.status
         assert found.passed == (found.status != "FAILED")
@@ -233,8 +235,10 @@ def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
 def test_only_the_case_s_own_minimum_raises_the_pass_mark_and_no_carried_column():
     scores = dict.fromkeys(DIMENSIONS, Score(0.75))
     profile, response = load_profile("route-aware"), Response(answer="x", route="docs")
-    carried = decide(profile, Case("c", "?", extra={"min_score": 0.99}), response, scores)
-    own = decide(profile, Case("c", "?", min_score=0.99), response, scores)
+    carried = decide_verdict(
+        profile, Case("c", "?", ("x",), extra={"min_score": 0.99}), response, scores
+    )
+    own = decide_verdict(profile, Case("c", "?", ("x",), min_score=0.99), response, scores)
     assert (carried.status, carried.passed) == ("ACCEPTABLE", True)
     assert (own.status, own.passed, own.band) == ("FAILED", False, "failed")
     assert "the case's own min_score" in own.justification

@@ -11,7 +11,7 @@ import pytest
 
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.types import AnswerCriteria, Case, Passage, Response
 
 
@@ -65,7 +65,9 @@ def right(profile_name: str, name: str = "cases") -> dict[str, bool]:
     pairs = [pair(row) for row in rows]
     provided = {"embed": load_embedder(), "words": profile.words, "routes": profile.routes}
     scores = make_plan(profile.metrics, provided, profile.settings).score(pairs)
-    verdicts = [decide(profile, *one, found) for one, found in zip(pairs, scores, strict=True)]
+    verdicts = [
+        decide_verdict(profile, *one, found) for one, found in zip(pairs, scores, strict=True)
+    ]
     return {
         row["id"]: found.passed == (row["verdict"] == "pass")
         for row, found in zip(rows, verdicts, strict=True)

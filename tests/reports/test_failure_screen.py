@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.types import AnswerCriteria, Case, Outcome, Passage, Response, Score, Turn, Verdict
 
@@ -28,7 +28,7 @@ SCORES = {
     "token_f1": Score.failed("no tokens"),
 }
 RUBRIC = load_profile("rubric")
-OUTCOME = Outcome(CASE, RESPONSE, SCORES, decide(RUBRIC, CASE, RESPONSE, SCORES))
+OUTCOME = Outcome(CASE, RESPONSE, SCORES, decide_verdict(RUBRIC, CASE, RESPONSE, SCORES))
 COMMANDS = [
     (
         "ask just this one again",
@@ -44,7 +44,7 @@ def test_all_that_led_to_the_verdict() -> None:
         "user: Hello", "How many days of leave?", "Eighteen days.", "or: 18", "must contain: days", "a number from 18 to 20",
         "route: hr or docs", "Twelve days.", "[route kpi, 1.2 s]", "handbook.pdf", "[1] leave-1, page 3, score 0.9",
         "rubric.accuracy          1 of 5", "the number is wrong", "not applicable", "error: no tokens",
-        "profile rubric (version 1): 70 of 100 to pass", "contributed 11.11 of 55.56 points", "left out, not applicable", COMMANDS[0][1],
+        "profile rubric (version 2): 70 of 100 to pass", "contributed 11.11 of 55.56 points", "left out, not applicable", COMMANDS[0][1],
     ):  # fmt: skip
         assert part in text
     assert text.count("It says twelve") == 1, "the criteria of one call share their reasoning"
@@ -92,7 +92,9 @@ def test_facts_and_criteria_have_their_quotes() -> None:
 
 def test_an_error_has_its_reason() -> None:
     broken = Response(error="timed out: no answer within 30 s")
-    text = failure_screen(Outcome(CASE, broken, {}, decide(RUBRIC, CASE, broken, {})), RUBRIC)
+    text = failure_screen(
+        Outcome(CASE, broken, {}, decide_verdict(RUBRIC, CASE, broken, {})), RUBRIC
+    )
     assert text.count("timed out: no answer within 30 s") == 2
     assert "ERROR: qa#Q5" in text
     assert "\nNext" not in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.markdown import escape_markdown, markdown_report
 from answerkey.reports.numbers import metric_maxima
 from answerkey.reports.text import family_of, text_report
@@ -18,7 +18,7 @@ def report(profile: bool = True) -> str:
         "rubric.accuracy": Score(4.0), "rubric.completeness": Score(5.0), "rubric.coherence": Score(3.0), "rubric.citation_quality": Score.not_applicable("off"),
         "keyword_recall": Score(0.5), "politeness": Score(1.0), "latency_ms": Score(500.0), "recall@5": Score(1.0), "own": Score(0.2),
     }  # fmt: skip
-    outcome = Outcome(case, response, scores, decide(RUBRIC, case, response, scores))
+    outcome = Outcome(case, response, scores, decide_verdict(RUBRIC, case, response, scores))
     run = RunInfo(name="n", profile=ProfileInfo("rubric", 1, "d", RUBRIC.scale))
     return text_report(summarise([outcome], RUBRIC, run), RUBRIC if profile else None)
 

@@ -305,7 +305,7 @@ def test_a_damaged_model_is_done_without_where_the_profile_allows(
     embed._load.cache_clear()
 
 
-def test_reports_print_a_mean_s_reading_beside_it(cli, write, tmp_path):
+def test_reports_print_a_reading_only_beside_a_metric_that_decides(cli, write, tmp_path):
     row = {
         "id": "1",
         "question": "What is the refund window?",
@@ -314,9 +314,11 @@ def test_reports_print_a_mean_s_reading_beside_it(cli, write, tmp_path):
     }
     path = write("rag.jsonl", [{**row, "contexts": ["Cats sleep a lot."]}])
     for profile in (("--profile", "rag"), ("--metrics", "context_relevance,answer_correctness")):
-        shown = cli("score", path, *profile, "--out", tmp_path / "out")
-        assert ", scored 1/1: off-topic retrieval" in shown.out
-        assert "likely factual issues" not in shown.out
+        shown = cli("score", path, *profile, "--out", tmp_path / "none")
+        assert "off-topic retrieval" not in shown.out
+    shown = cli("score", path, "--profile", "rag-cosine", "--out", tmp_path / "out")
+    assert ", scored 1/1: off-topic retrieval" in shown.out
+    assert "likely factual issues" not in shown.out
     run = max((tmp_path / "out").glob("score_*"))
     assert "off-topic retrieval" in (run / "report.txt").read_text()
     assert ": off-topic retrieval |" in (run / "report.md").read_text()

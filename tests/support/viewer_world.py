@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.comparison.comparison import compare_runs
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.chart_style import add_title
 from answerkey.reports.comparison_files import write_comparison
 from answerkey.reports.write import write_reports
@@ -83,7 +83,9 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
 
 
 def outcome(case: Case, response: Response, scores: dict[str, Score]) -> Outcome:
-    return Outcome(case, response, scores, decide(load_profile(PROFILE), case, response, scores))
+    return Outcome(
+        case, response, scores, decide_verdict(load_profile(PROFILE), case, response, scores)
+    )
 
 
 def plain(n: int, version: int = 1) -> Outcome:

@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("answerkey.metrics")
 RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
 _DECIMALS = 6
-READINGS = {
-    "context_relevance": (0.5, "off-topic retrieval"),
-    "context_sufficiency": (0.5, "too little evidence"),
-    "answer_relevance": (0.6, "does not address the question"),
-    "answer_correctness": (0.6, "likely factual issues"),
-    "answer_hallucination": (0.3, "significant unsupported claims"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,7 @@ class Meaning:
         return (self.vectors[rows] @ self.vectors[columns].T).astype("float64").round(_DECIMALS)
 
 
-_of_contexts = partial(Facts, uses=("contexts",), empty="0 with no context")
+_of_contexts = partial(Facts, uses=("contexts",), empty="not applicable without passages")
 
 
 @metric_group(
@@ -78,7 +71,7 @@ _of_contexts = partial(Facts, uses=("contexts",), empty="0 with no context")
         "Share of the answer's sentences whose best cosine with any context is below 0.4.",
         better="lower",
         uses=("answer", "contexts"),
-        empty="0 for an answer with no sentence, else 1 with no context; not applicable without an answer",
+        empty="0 for an answer with no sentence; not applicable without an answer or passages",
     ),
 )
 def embedding_metrics(
@@ -88,13 +81,12 @@ def embedding_metrics(
     embed: Embedder,
     relevant_from: float = RELEVANT_FROM,
     supported_from: float = SUPPORTED_FROM,
-    readings: Mapping[str, float] | None = None,
     relevance_to: str = "expected",
 ) -> dict[str, list[Score]]:
     """Context relevance and sufficiency, answer relevance, correctness and hallucination, by cosine.
 
-    `readings` sets the value at which a reason carries its warning: `{"answer_relevance": 0.7}`. With `relevance_to`
-    "question" the answer's relevance is to the question, also where an answer is expected.
+    With `relevance_to` "question" the answer's relevance is to the question, also where an answer
+    is expected.
     """
     import numpy as np
 
@@ -111,11 +103,7 @@ def embedding_metrics(
         supported_from,
         relevance_to,
     )
-    marks = {name: mark for name, (mark, _) in READINGS.items()} | dict(readings or {})
-    return {
-        name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs]
-        for name in names
-    }
+    return {name: [_MEASURES[name](*pair, meaning) for pair in pairs] for name in names}
 
 
 def evaluate_all(
@@ -142,12 +130,18 @@ def evaluate_all(
     )
     scores = embedding_metrics(
         [pair],
-        names=tuple(READINGS),
+        names=tuple(_MEASURES),
         embed=load_embedder(model_name),
         relevant_from=thresholds[0],
         supported_from=thresholds[1],
     )
     values = {name: column[0].value for name, column in scores.items()}
+    if not given:
+        # The function is a formula for programs and keeps its values for no contexts; a report
+        # shows the metrics, which are not applicable then.
+        values["context_relevance"] = 0.0
+        values["context_sufficiency"] = 0.0
+        values["answer_hallucination"] = float(bool(split_at_stops(answer or "")))
     shown = (
         f"{name}={'not applicable' if value is None else f'{value:.3f}'}"
         for name, value in values.items()
@@ -171,14 +165,14 @@ def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:
 
 def _context_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
     if not response.contexts:
-        return Score(0.0, "no context")
+        return Score.not_applicable("no passages")
     mean = meaning.cosines([case.question], response.contexts).mean()
     return _cosine(float(mean), f"mean of {format_count(len(response.contexts), 'context')}")
 
 
 def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Score:
     if not response.contexts:
-        return Score(0.0, "no context")
+        return Score.not_applicable("no passages")
     near = int((meaning.cosines([case.question], response.contexts) >= meaning.relevant_from).sum())
     reason = f"{near} of {format_count(len(response.contexts), 'context')} at or above {meaning.relevant_from:g}"
     return Score(near / len(response.contexts), reason)
@@ -213,7 +207,7 @@ def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> S
     if not parts:
         return Score(0.0, "no sentence in the answer")
     if not response.contexts:
-        return Score(1.0, "no context to support the answer")
+        return Score.not_applicable("no passages")
     best = meaning.cosines(parts, response.contexts).max(axis=1)
     loose = [
         part for part, cosine in zip(parts, best, strict=True) if cosine < meaning.supported_from
@@ -240,17 +234,6 @@ def _cosine(value: float, reason: str) -> Score:
         return Score(shown, reason)
     return Score(
         shown, f"{reason}; the cosine is {value:.3f}, shown as {shown:g}", details={"cosine": value}
-    )
-
-
-def _read(name: str, score: Score, mark: float) -> Score:
-    if score.value is None:
-        return score
-    poor = score.value > mark if name == "answer_hallucination" else score.value < mark
-    return (
-        Score(score.value, f"{score.reason}: {READINGS[name][1]}", details=score.details)
-        if poor
-        else score
     )
 
 

@@ -1,131 +1,312 @@
-"""Turn the scores of a case into a verdict: the weighted mean of what is applicable, its band, and the reason."""
+"""Turn the scores of a case into a verdict: a weighted mean, its band, and the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from answerkey.profiles.load import FAILED
-from answerkey.types import Case, Part, Profile, ProfileLine, Response, Score, Verdict
+from answerkey.profiles.explain import Explanation, explain_failure, has_no_answer
+from answerkey.types import (
+    AnswerCriteria,
+    Band,
+    Case,
+    Evidence,
+    Kind,
+    Part,
+    Profile,
+    ProfileLine,
+    Response,
+    Score,
+    ScoringRules,
+    Status,
+    Verdict,
+)
 
-ERROR, UNSCORED = "ERROR", "UNSCORED"
 Scores = Mapping[str, Score]
-_STRONG, _WEAK = 0.8, 0.6
+_STRONG = 0.8
+_WEAK = 0.6
 _EPSILON = 1e-9  # 0.7 reached by a sum of products is 0.7
 
 
-def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> Verdict:
-    """The verdict on one case: `decide(profile, case, response, {"exact_match": Score(1.0)}).status`.
+def decide_verdict(profile: Profile, case: Case, response: Response, scores: Scores) -> Verdict:
+    """The verdict on one case: PASSED, FAILED or another status of the profile's bands.
 
-    An error in a metric makes it ERROR; a metric that is not applicable is left out and the weights renormalised.
-    The band decides: its status passes or fails the case, unless a required floor or the case's own minimum is missed.
+    - A metric with an error makes it ERROR.
+    - A metric that is not applicable is left out, and the weights are renormalised.
+    - Without a metric that can find a wrong answer it is UNSCORED; without any answer, FAILED.
+    - Otherwise the band decides, unless a required floor or the case's own minimum is missed.
     """
     if response.error is not None:
-        return Verdict(
-            ERROR, justification=f"No response: {response.error}", shortfalls=("no response",)
-        )
+        return verdict_of_error(f"No response: {response.error}", "no response")
     rules = profile.rules_for(response.route)
     route = scores.get("route_score") if profile.route_weight else None
-    names = [criterion.metric for criterion in rules.lines]
-    missing = next((name for name in names if name not in scores), None)
-    needed = {name: scores[name] for name in names if name in scores} | (
-        {"route_score": route} if route else {}
-    )
-    if error := f"{missing} was not computed" if missing is not None else describe_errors(needed):
-        return Verdict(ERROR, justification=f"Could not be scored: {error}", shortfalls=(error,))
-    given = [
-        (c, v) for c in rules.lines if c.weight > 0 and (v := scores[c.metric].value) is not None
-    ]
-    total = sum(criterion.weight for criterion, _ in given)
-    parts = tuple(
-        Part(
-            c.metric,
-            v,
-            c.maximum,
-            c.weight / total,
-            profile.scale * share_of(c, v) * c.weight / total,
-        )
-        for c, v in given
-    )
+    if error := _find_error(rules.lines, scores, route):
+        return verdict_of_error(f"Could not be scored: {error}", error)
     route_score = route.value if route else None
-    if not parts:
-        nothing = "No criterion of the profile is applicable to this case"
-        return Verdict(
-            UNSCORED, route_score=route_score, justification=nothing, shortfalls=(nothing,)
-        )
+    parts = _weigh_parts(profile, rules.lines, scores)
+    if not _has_evidence(rules.lines, scores, case):
+        if has_no_answer(response.answer) and _should_answer(case, response):
+            return _verdict_without_answer(rules, case, response, scores, route_score)
+        if not _fails_required(rules.lines, scores):
+            return _unscored_verdict(rules.lines, case, response, scores, route_score)
     quality = sum(part.points for part in parts)
-    weight = profile.route_weight if route_score is not None else 0.0
+    weight = 0.0 if route_score is None else profile.route_weight
     score = weight * (route_score or 0.0) * profile.scale + (1 - weight) * quality
-    shortfalls, failed_floor = _shortfalls(rules.lines, scores)
+    shortfalls = _Shortfalls.find(rules.lines, scores)
     if case.min_score is not None and score + _EPSILON < case.min_score:
-        failed_floor = True
-        shortfalls.append(f"score {score:.2f} < {case.min_score:g}, the case's own min_score")
-    wrong_route = route_score is not None and route_score < 1.0
-    reached = (
-        b for b in rules.bands if quality + _EPSILON >= b.at and not (b.needs_route and wrong_route)
-    )
-    band = next(reached, rules.bands[-1])
-    if failed_floor and band.status != FAILED:
-        band = next(lower for lower in rules.bands if lower.status == FAILED)
+        note = f"score {score:.2f} < {case.min_score:g}, the case's own min_score"
+        shortfalls = shortfalls.with_failure(note)
+    band = _reach_band(rules, quality, route_score, has_failed=shortfalls.is_decisive)
+    passed = band.status != Status.FAILED
     shares = {part.metric: part.points / part.weight / profile.scale for part in parts}
-    why, passed = _justify(shares, scores, route, shortfalls), band.status != FAILED
+    verdict = Verdict(
+        status=band.status,
+        score=score,
+        quality=quality,
+        route_score=route_score,
+        band=band.name,
+        justification=_justify(shares, scores, route, shortfalls, passed=passed),
+        # A case that passed has no shortfall that decided anything.
+        shortfalls=() if passed else tuple(shortfalls.notes),
+        parts=parts,
+        passed=passed,
+    )
+    if passed:
+        return verdict
+    failing = shortfalls.metrics or [name for name, share in shares.items() if share < _WEAK]
+    return _add_explanation(verdict, explain_failure(case, response, scores, failing))
+
+
+def verdict_of_error(justification: str, *shortfalls: str) -> Verdict:
+    """The verdict on a case without a response, or with a metric that failed."""
     return Verdict(
-        band.status, score, quality, route_score, band.name, why, tuple(shortfalls), parts, passed
+        Status.ERROR, justification=justification, shortfalls=shortfalls, why=justification[:160]
     )
 
 
 def describe_errors(scores: Scores) -> str:
-    """Every metric with an error, those of one cause together: `a, b: no key; c: too long`. Empty without errors."""
-    causes: dict[str, list[str]] = {}
+    """Every metric with an error, those of one cause together: `a, b: no key; c: too long`."""
+    metrics_by_error: dict[str, list[str]] = {}
     for name, score in scores.items():
         if score.error is not None:
-            causes.setdefault(score.error, []).append(name)
-    return "; ".join(f"{', '.join(names)}: {cause}" for cause, names in causes.items())
+            metrics_by_error.setdefault(score.error, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {error}" for error, names in metrics_by_error.items())
 
 
-def share_of(criterion: ProfileLine, value: float) -> float:
-    """The value as a share of its maximum, 0..1, where 1 is best: `share_of(ProfileLine("a", maximum=5), 4)` is 0.8."""
-    share = min(max(value / criterion.maximum, 0.0), 1.0)
-    return 1 - share if criterion.better == "lower" else share
+def share_of(line: ProfileLine, value: float) -> float:
+    """The value as a share of its maximum, from 0 to 1, where 1 is best.
+
+    >>> share_of(ProfileLine("rubric.accuracy", maximum=5), 4)
+    0.8
+    """
+    share = min(max(value / line.maximum, 0.0), 1.0)
+    return 1 - share if line.better == "lower" else share
 
 
-def _shortfalls(criteria: Sequence[ProfileLine], scores: Scores) -> tuple[list[str], bool]:
-    """What is below its floor, and whether one of them is required."""
-    notes: list[str] = []
-    failed = False
-    for criterion in criteria:
-        value, floor = scores[criterion.metric].value, criterion.floor
-        lower = criterion.better == "lower"
-        if value is None and criterion.required and floor is None:
-            notes.append(f"{criterion.metric} is required and not applicable")
-        elif (
-            value is not None and floor is not None and (value > floor if lower else value < floor)
-        ):
-            reading = f": {criterion.reading}" if criterion.reading else ""
-            notes.append(
-                f"{criterion.metric} {value:.2f} {'>' if lower else '<'} {floor:g}{reading}"
-            )
-        else:
-            continue
-        failed |= criterion.required
-    return notes, failed
+def _find_error(lines: Sequence[ProfileLine], scores: Scores, route: Score | None) -> str:
+    """The metric that was not computed, or the errors of those that were; empty without any."""
+    needed: dict[str, Score] = {}
+    for line in lines:
+        if line.metric not in scores:
+            return f"{line.metric} was not computed"
+        needed[line.metric] = scores[line.metric]
+    if route is not None:
+        needed["route_score"] = route
+    return describe_errors(needed)
+
+
+def _weigh_parts(
+    profile: Profile, lines: Sequence[ProfileLine], scores: Scores
+) -> tuple[Part, ...]:
+    """The lines that are applicable and count, each with its share of the total weight."""
+    values = {line: scores[line.metric].value for line in lines}
+    applicable = {
+        line: value for line, value in values.items() if line.weight > 0 and value is not None
+    }
+    total = sum(line.weight for line in applicable)
+    parts: list[Part] = []
+    for line, value in applicable.items():
+        weight = line.weight / total
+        points = profile.scale * share_of(line, value) * weight
+        parts.append(Part(line.metric, value, line.maximum, weight, points))
+    return tuple(parts)
+
+
+def _has_evidence(lines: Sequence[ProfileLine], scores: Scores, case: Case) -> bool:
+    """Whether a metric that can find a wrong answer was applicable."""
+    return any(_is_evidence(line, case) and scores[line.metric].value is not None for line in lines)
+
+
+def _is_evidence(line: ProfileLine, case: Case) -> bool:
+    if line.evidence == Evidence.LABELLED:
+        return bool(case.expected or case.requirements or case.criteria != AnswerCriteria())
+    return line.evidence == Evidence.ALWAYS
+
+
+def _fails_required(lines: Sequence[ProfileLine], scores: Scores) -> bool:
+    """A missed required floor is a finding of its own: a bot may not decline without a reason."""
+    return _Shortfalls.find(lines, scores).is_decisive
+
+
+def _should_answer(case: Case, response: Response) -> bool:
+    """A run of rankings alone has no answers; a bot that returned nothing at all has failed."""
+    if case.expected:
+        return True
+    return response.retrieved is None and not response.passages
+
+
+def _verdict_without_answer(
+    rules: ScoringRules,
+    case: Case,
+    response: Response,
+    scores: Scores,
+    route_score: float | None,
+) -> Verdict:
+    explanation = explain_failure(case, response, scores, ())
+    verdict = Verdict(
+        status=Status.FAILED,
+        score=0.0,
+        quality=0.0,
+        route_score=route_score,
+        band=_failing_band(rules).name,
+        justification=explanation.why,
+        shortfalls=(Kind.NO_ANSWER.value,),
+    )
+    return _add_explanation(verdict, explanation)
+
+
+def _unscored_verdict(
+    lines: Sequence[ProfileLine],
+    case: Case,
+    response: Response,
+    scores: Scores,
+    route_score: float | None,
+) -> Verdict:
+    reason = _describe_missing_input(lines, case, response, scores)
+    return Verdict(
+        Status.UNSCORED,
+        route_score=route_score,
+        justification=f"Not scored: {reason}.",
+        shortfalls=(reason,),
+        why=f"Not scored: {reason}."[:160],
+    )
+
+
+def _describe_missing_input(
+    lines: Sequence[ProfileLine], case: Case, response: Response, scores: Scores
+) -> str:
+    """The inputs that the metrics which can find a wrong answer would need."""
+    missing: list[str] = []
+    if not case.expected:
+        missing.append("no expected answer")
+    if not response.passages:
+        missing.append("no passages")
+    if len(missing) == 2:
+        return " and ".join(missing)
+    for line in lines:
+        score = scores[line.metric]
+        if score.value is None and score.reason and line.evidence != Evidence.NEVER:
+            return score.reason
+    return " and ".join(missing) or "no criterion of the profile is applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortfalls:
+    """The lines below their floor; `is_decisive` where one of them is required."""
+
+    metrics: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_decisive: bool = False
+
+    @staticmethod
+    def find(lines: Sequence[ProfileLine], scores: Scores) -> _Shortfalls:
+        shortfalls = _Shortfalls()
+        for line in lines:
+            note = _describe_shortfall(line, scores[line.metric].value)
+            if note:
+                shortfalls = _Shortfalls(
+                    (*shortfalls.metrics, line.metric),
+                    (*shortfalls.notes, note),
+                    shortfalls.is_decisive or line.required,
+                )
+        return shortfalls
+
+    def with_failure(self, note: str) -> _Shortfalls:
+        return _Shortfalls(self.metrics, (*self.notes, note), is_decisive=True)
+
+
+def _describe_shortfall(line: ProfileLine, value: float | None) -> str:
+    floor = line.floor
+    if value is None:
+        if line.required and floor is None:
+            return f"{line.metric} is required and not applicable"
+        return ""
+    if floor is None:
+        return ""
+    is_lower_better = line.better == "lower"
+    is_missed = value > floor if is_lower_better else value < floor
+    if not is_missed:
+        return ""
+    sign = ">" if is_lower_better else "<"
+    note = f"{line.metric} {value:.2f} {sign} {floor:g}"
+    return f"{note}: {line.reading}" if line.reading else note
+
+
+def _reach_band(
+    rules: ScoringRules, quality: float, route_score: float | None, *, has_failed: bool
+) -> Band:
+    """The highest band that the quality reaches; a failing one where a floor is missed."""
+    if has_failed:
+        reached = _reach_band(rules, quality, route_score, has_failed=False)
+        return reached if reached.status == Status.FAILED else _failing_band(rules)
+    is_wrong_route = route_score is not None and route_score < 1.0
+    for band in rules.bands:
+        if quality + _EPSILON >= band.at and not (band.needs_route and is_wrong_route):
+            return band
+    return rules.bands[-1]
+
+
+def _failing_band(rules: ScoringRules) -> Band:
+    return next(band for band in rules.bands if band.status == Status.FAILED)
+
+
+def _add_explanation(verdict: Verdict, explanation: Explanation) -> Verdict:
+    return replace(
+        verdict,
+        why=explanation.why,
+        kind=explanation.kind.value,
+        cause=explanation.cause.value,
+    )
 
 
 def _justify(
-    shares: Mapping[str, float], scores: Scores, route: Score | None, shortfalls: Sequence[str]
+    shares: Mapping[str, float],
+    scores: Scores,
+    route: Score | None,
+    shortfalls: _Shortfalls,
+    *,
+    passed: bool,
 ) -> str:
-    weak = {metric: scores[metric] for metric, share in shares.items() if share < _WEAK}
-    low = [
-        f"{metric} {score.value:.2f}{f' ({score.reason})' if score.reason else ''}"
-        for metric, score in weak.items()
-    ]
-    strong = [metric for metric, share in shares.items() if share >= _STRONG]
+    """The metrics behind the verdict. A reading stands only beside a failure that it decided."""
     sentences: list[str] = []
-    if low:
-        sentences.append(f"Low: {', '.join(low)}.")
-    if shortfalls:
-        sentences.append(f"Below its floor: {'; '.join(shortfalls)}.")
+    if not passed:
+        weak = [
+            _describe_score(metric, scores[metric])
+            for metric, share in shares.items()
+            if share < _WEAK
+        ]
+        if weak:
+            sentences.append(f"Low: {', '.join(weak)}.")
+        if shortfalls.notes:
+            sentences.append(f"Below its floor: {'; '.join(shortfalls.notes)}.")
     if route and route.value is not None and route.value < 1:
         sentences.append(f"Route: {route.reason}.")
+    strong = [metric for metric, share in shares.items() if share >= _STRONG]
     if strong:
         sentences.append(f"Strong: {', '.join(strong)}.")
     return " ".join(sentences) or "All criteria are mid-range."
+
+
+def _describe_score(metric: str, score: Score) -> str:
+    text = f"{metric} {score.value:.2f}"
+    return f"{text} ({score.reason})" if score.reason else text

@@ -20,12 +20,11 @@ from answerkey.coerce.decode import parse_toml
 from answerkey.config.declare import Table, TomlTable, about, check_settings, read_table
 from answerkey.config.tables import EMPTY
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.types import Band, Profile, ProfileLine, ScoringRules
+from answerkey.types import Band, Profile, ProfileLine, ScoringRules, Status
 
 Names = tuple[str, ...]
 TomlTables = tuple[TomlTable, ...]
 Tables = dict[str, TomlTable]
-FAILED = "FAILED"  # the status of a band that fails a case; any other status passes it
 
 
 class CriterionTable(Table, frozen=True):
@@ -37,7 +36,14 @@ class CriterionTable(Table, frozen=True):
     floor: Annotated[float | None, about("Below this value the reading is shown.")] = None
     required: Annotated[bool, about("The case fails below the floor, whatever the rest.")] = False
     better: Annotated[Literal["higher", "lower"], about("Which values are good.")] = "higher"
-    reading: Annotated[str, about("What a value below the floor means.")] = ""
+    reading: Annotated[str, about("Meaning of a value below the floor.")] = ""
+    evidence: Annotated[
+        Literal["always", "labelled", "never"],
+        about(
+            "Whether a good value shows that the answer is right; `labelled`: only where the case "
+            "says what is expected. A case without evidence is UNSCORED."
+        ),
+    ] = "always"
 
 
 class BandTable(Table, frozen=True):
@@ -183,7 +189,9 @@ def _overlaid_rules(
             table[key] = _merged(known, own[key], name)
     if "bands" in own and "pass" not in own and "pass" in table:
         passing = [
-            band["at"] for band in table["bands"] if band.get("status") != FAILED and "at" in band
+            band["at"]
+            for band in table["bands"]
+            if band.get("status") != Status.FAILED and "at" in band
         ]
         table["pass"] = min(passing, default=table["pass"])
     return table
@@ -288,12 +296,14 @@ def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
     """Highest first, made to agree with the pass mark: the lowest band that passes begins there, and so does every
     passing band below it; a failing band above it can't be reached and is left out."""
     ordered = sorted(bands, key=lambda band: -band.at)
-    failing = [band for band in ordered if band.status == FAILED and band.at < pass_mark]
+    failing = [band for band in ordered if band.status == Status.FAILED and band.at < pass_mark]
     passing = [
-        replace(band, at=max(band.at, pass_mark)) for band in ordered if band.status != FAILED
+        replace(band, at=max(band.at, pass_mark))
+        for band in ordered
+        if band.status != Status.FAILED
     ]
     passing[-1:] = [replace(band, at=pass_mark) for band in passing[-1:]]
-    return (*passing, *(failing or [Band("failed", 0.0, FAILED)]))
+    return (*passing, *(failing or [Band("failed", 0.0, Status.FAILED)]))
 
 
 _HEADER = re.compile(r"^\s*\[")

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from answerkey.metrics.semantic import READINGS
 from answerkey.runs.means import Mean, interval_of_rate, mean_of, quantile_of
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.table import Flags, MetricColumn, Numbers, RunTable
@@ -16,14 +15,7 @@ from answerkey.types import Profile, ProfileLine, Status
 
 Range = tuple[float, float] | None
 Rate = tuple[float | None, Range]
-_DEFAULT_READINGS = {
-    name: ProfileLine(
-        name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher"
-    )
-    for name, (mark, text) in READINGS.items()
-}
 SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
-_OF_PASSAGES = ("context_relevance", "context_sufficiency", "answer_hallucination")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +254,6 @@ def _metric_mean(
     reading = None
     if readings is not None:
         reading = _reading(mean, readings.get(name))
-    if reading and name in _OF_PASSAGES and not table.has_passages.any():
-        reading = "no passages were given"
     return MetricMean(
         **asdict(mean),
         not_applicable=int(column.not_applicable.sum()),
@@ -282,6 +272,9 @@ def _reading(mean: Mean, line: ProfileLine | None) -> str:
 
 
 def readings_of(profile: Profile | None) -> Mapping[str, ProfileLine]:
-    """The profile's thresholds and words take precedence over the metric's own."""
-    criteria = profile.rules.lines if profile else ()
-    return _DEFAULT_READINGS | {c.metric: c for c in criteria if c.reading and c.floor is not None}
+    """The lines of the profile that have words for a value below their floor.
+
+    Only a metric that decides has a reading: without a profile there is none.
+    """
+    lines = profile.rules.lines if profile else ()
+    return {line.metric: line for line in lines if line.reading and line.floor is not None}

@@ -15,8 +15,7 @@ from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.judge.own_criteria import check_criteria
 from answerkey.metrics.plan import Plan, make_plan
 from answerkey.metrics.registry import OWN_CRITERION, Metric, find, load_modules, provided_for
-from answerkey.profiles import decide
-from answerkey.profiles.decide import describe_errors
+from answerkey.profiles.decide import decide_verdict, describe_errors, verdict_of_error
 from answerkey.profiles.load import load_profile
 from answerkey.runs.ask import Answered
 from answerkey.runs.suite import Suite
@@ -136,12 +135,12 @@ def verdict_of(
 ) -> Verdict:
     """The profile's verdict. Without a profile a case is SCORED, or ERROR."""
     if profile is not None:
-        return decide(profile, case, response, scores)
+        return decide_verdict(profile, case, response, scores)
     if response.error is not None:
-        return Verdict(Status.ERROR, justification=f"No response: {response.error}")
+        return verdict_of_error(f"No response: {response.error}")
     errors = describe_errors(scores)
     if errors:
-        return Verdict(Status.ERROR, justification=f"Could not be scored: {errors}")
+        return verdict_of_error(f"Could not be scored: {errors}")
     return Verdict(Status.SCORED)
 
 

@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from answerkey.cli.output import end, print_json, say, separate_streams, show
-from answerkey.profiles.decide import ERROR
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.text import text_report
 from answerkey.reports.write import write_reports
@@ -20,6 +19,7 @@ from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
 from answerkey.runs.store import last_asked, profile_of, read_outcomes
 from answerkey.runs.summary import Summary
+from answerkey.types import Status
 
 _MOST_SHOWN = 10
 _ONE_TIME = {
@@ -75,7 +75,7 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
     failing = (
         outcome
         for outcome in read_outcomes(folder)
-        if (verdict := outcome.verdict).status == ERROR
+        if (verdict := outcome.verdict).status == Status.ERROR
         or (verdict.score is not None and not verdict.passed)
     )
     for outcome in islice(failing, _MOST_SHOWN):
