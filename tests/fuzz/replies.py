@@ -22,7 +22,7 @@ from answerkey.quality.assess import assess_answer
 from answerkey.runs.records import to_json
 from answerkey.targets import http
 from answerkey.targets.command import CommandTarget
-from answerkey.targets.fields import Fields
+from answerkey.targets.reply_fields import Fields
 from answerkey.types import Case, Question, Requirement, Response
 
 QUESTION = Question("q1", "When does it open?")

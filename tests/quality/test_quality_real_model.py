@@ -9,7 +9,8 @@ import pytest
 from tests.support.llama_server import LlamaServer
 
 from answerkey import improve_answer
-from answerkey.targets import bots
+from answerkey.targets.full_context import make_full_context
+from answerkey.targets.rag import make_rag
 from answerkey.types import Question
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("llama")]
@@ -41,7 +42,7 @@ def test_a_model_that_is_not_there_leaves_the_answer() -> None:
 
 def test_the_full_context_bot_gets_a_real_reply(llama: LlamaServer, tmp_path: Path) -> None:
     (tmp_path / "knowledge.md").write_text("The shop opens at 10 am and closes at 10 pm.")
-    bot = bots.make_full_context(
+    bot = make_full_context(
         {"knowledge": "knowledge.md", "llm": llama.settings(max_tokens=40)}, tmp_path
     )
     response = bot.ask(Question("q", "When does the shop open?"))
@@ -54,7 +55,7 @@ def test_the_full_context_bot_gets_a_real_reply(llama: LlamaServer, tmp_path: Pa
 def test_the_rag_bot_writes_with_a_real_model(llama: LlamaServer, tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "hours.md").write_text("The shop opens at 10 am and closes at 10 pm.")
-    bot = bots.make_rag(
+    bot = make_rag(
         {"documents": "documents", "k": 1, "llm": llama.settings(max_tokens=40)}, tmp_path
     )
     response = bot.ask(Question("q", "When does the shop open?"))

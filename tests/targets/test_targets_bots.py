@@ -14,19 +14,25 @@ from answerkey.llm import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.quality.assess import assess_answer
 from answerkey.retrieval.retriever import open_retriever
-from answerkey.targets import bots
-from answerkey.targets.bots import OUT_OF_SCOPE, build_prompt, split_sentences
+from answerkey.targets.full_context import (
+    TEMPLATE,
+    FullContextBot,
+    make_full_context,
+    read_knowledge,
+    read_prompt,
+)
+from answerkey.targets.rag import OUT_OF_SCOPE, RagBot, build_prompt, make_rag, split_sentences
 from answerkey.types import Passage, Question, Turn
 
 
 @pytest.fixture(scope="module")
-def bot(tmp_path_factory: pytest.TempPathFactory) -> bots.RagBot:
+def bot(tmp_path_factory: pytest.TempPathFactory) -> RagBot:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANSWERKEY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return bots.make_rag({"kind": "rag", "documents": "documents", "k": 3}, FOLDER)
+        return make_rag({"kind": "rag", "documents": "documents", "k": 3}, FOLDER)
 
 
-def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: bots.RagBot) -> None:
+def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: RagBot) -> None:
     response = bot.ask(Question("q", "How long is maternity leave?"))
     assert "98 days" in (response.answer or "")
     assert response.sources[0] == "leave.md"
@@ -37,18 +43,18 @@ def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: bots.RagBot) -
     assert checks["citations_valid"] is True
 
 
-def test_a_question_that_no_sentence_comes_near_is_declined(bot: bots.RagBot) -> None:
+def test_a_question_that_no_sentence_comes_near_is_declined(bot: RagBot) -> None:
     assert bot.ask(Question("q", "Who painted the Mona Lisa?")).answer == OUT_OF_SCOPE
 
 
-def test_a_short_follow_up_is_searched_with_the_question_before_it(bot: bots.RagBot) -> None:
+def test_a_short_follow_up_is_searched_with_the_question_before_it(bot: RagBot) -> None:
     history = (Turn("What does standard delivery cost?", "RM 8."),)
     response = bot.ask(Question("q", "And to Sabah?", history))
     assert response.sources[0] == "delivery.md"
 
 
 def test_pages_of_a_pdf_are_named(tmp_path: Path) -> None:
-    pdf = bots.make_rag({"documents": "handbook", "k": 1}, FOLDER)
+    pdf = make_rag({"documents": "handbook", "k": 1}, FOLDER)
     response = pdf.ask(Question("q", "How often are fire drills held?"))
     assert response.sources == ("page 11",)
     assert response.answer == "Fire drills are held every six months [1]."
@@ -58,7 +64,7 @@ def test_a_model_gets_numbered_passages_and_its_tokens_are_kept() -> None:
     embed = load_embedder()
     chat = ScriptedChat([Reply("98 days [1].", prompt_tokens=120, completion_tokens=5)])
     retriever = open_retriever({"documents": str(FOLDER / "documents")}, embed)
-    response = bots.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(
+    response = RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(
         Question("q", "How long is maternity leave?")
     )
     assert response.answer == "98 days [1]."
@@ -92,7 +98,7 @@ def test_sentences_keep_their_numbers_and_lose_the_headings() -> None:
 )
 def test_bad_settings_of_rag(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
-        bots.make_rag(settings, FOLDER)
+        make_rag(settings, FOLDER)
 
 
 def test_the_routed_bot_takes_documents_for_the_rest() -> None:
@@ -108,9 +114,9 @@ def test_the_routed_bot_takes_documents_for_the_rest() -> None:
 
 
 def test_full_context_sends_all_knowledge_and_the_question() -> None:
-    knowledge = bots.read_knowledge(FOLDER / "documents")
+    knowledge = read_knowledge(FOLDER / "documents")
     chat = ScriptedChat([Reply("98 days.", prompt_tokens=2000, completion_tokens=4)])
-    made = bots.FullContextBot(bots.TEMPLATE, knowledge, chat)
+    made = FullContextBot(read_prompt(TEMPLATE, knowledge), chat)
     response = made.ask(Question("q", "How long is {knowledge} leave?", (Turn("Hello", "Hi"),)))
     sent = chat.asked[0][-1]["content"]
     assert response.answer == "98 days."
@@ -130,7 +136,7 @@ def test_full_context_sends_all_knowledge_and_the_question() -> None:
         (
             {"knowledge": "documents", "llm": "llama-cpp", "template": "faq.csv"},
             SettingsError,
-            "expected {knowledge} once",
+            r"expected {question} or \$question once, found 0",
         ),
         ({"knowlege": "documents"}, SettingsError, 'did you mean "knowledge"'),
     ],
@@ -139,4 +145,37 @@ def test_bad_settings_of_full_context(
     settings: dict[str, Any], error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told):
-        bots.make_full_context(settings, FOLDER)
+        make_full_context(settings, FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("template", "knowledge", "prompt"),
+    [
+        ("$domain_knowledge\n$question", "Open $question daily.", "Open $question daily.\nWhen?"),
+        ("{question} ({knowledge})", "K", "When? (K)"),
+        ("Say: $question", None, "Say: When?"),
+    ],
+)
+def test_a_prompt_file_has_its_places_filled(
+    template: str, knowledge: str | None, prompt: str
+) -> None:
+    assert read_prompt(template, knowledge).fill("When?") == prompt
+
+
+@pytest.mark.parametrize(
+    ("template", "knowledge", "message"),
+    [
+        (
+            "$domain_knowledge $question",
+            None,
+            "needs knowledge: the prompt has \\$domain_knowledge",
+        ),
+        ("$question", "K", "expected {knowledge} or \\$domain_knowledge once, found 0; add it"),
+        ("$question {question}", None, "expected {question} or \\$question once, found 2"),
+    ],
+)
+def test_a_prompt_file_with_wrong_places_is_refused(
+    template: str, knowledge: str | None, message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        read_prompt(template, knowledge)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import InputError, SettingsError
-from answerkey.targets.bots import NO_MATCH, faq_tokens, make_faq
-from answerkey.targets.bots import token_cosine as cosine_of_tokens
+from answerkey.targets.faq import NO_MATCH, faq_tokens, make_faq
+from answerkey.targets.faq import token_cosine as cosine_of_tokens
 from answerkey.types import Question, Response
 
 ROWS = """question,answer

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import fill, json_path
+from answerkey.targets.json_path import json_path
+from answerkey.targets.templates import fill
 from answerkey.types import Question
 
 DATA = {

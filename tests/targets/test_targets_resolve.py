@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.errors import InputError, SettingsError
-from answerkey.targets.resolve import KINDS, Recorded, kind_of, make_target
+from answerkey.targets.recorded import Recorded
+from answerkey.targets.resolve import KINDS, kind_of, make_target
 from answerkey.types import Case, Question, Response
 
 

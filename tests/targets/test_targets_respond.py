@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from answerkey.targets.fields import parse_reply_json
+from answerkey.targets.reply_fields import parse_reply_json
 from answerkey.targets.respond import FailedExchange, as_response
 from answerkey.types import Passage, Response
 

@@ -28,7 +28,7 @@ from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.judges import function_judge, name_of
 from answerkey.metrics.registry import Facts, Metric, is_metric, registered_name
 from answerkey.targets.function import function_target
-from answerkey.targets.resolve import Live
+from answerkey.targets.live import Live
 from answerkey.types import Case, Target
 
 _QUESTION_KEYS = ("question", "query", "input")

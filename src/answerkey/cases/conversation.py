@@ -50,7 +50,10 @@ def conversation_cases(
     history = list(as_turns(shared.pop("history", None), "history", place))
     kept = _other_columns(row)
     for number, turn in enumerate(turns, start=1):
-        where = replace(place, line=number, unit="turn") if key == "conversation" else place
+        if key == "conversation":
+            where = replace(place, line=number, unit="turn")
+        else:
+            where = place
         # The labels of a chat are about its last reply.
         is_unlabelled = key == "messages" and number < len(turns)
         columns = turn if is_unlabelled else {**shared, **turn}

@@ -87,7 +87,10 @@ def _files_of_pattern(pattern: str | Path, base: Path) -> list[Path]:
         return [path]
     matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
     if not matches:
-        neighbours = [near.name for near in path.parent.iterdir()] if path.parent.is_dir() else []
+        if path.parent.is_dir():
+            neighbours = [near.name for near in path.parent.iterdir()]
+        else:
+            neighbours = []
         hint = did_you_mean(path.name, neighbours)
         raise InputError(f"{pattern}: no such file, folder or glob{hint}")
     return matches
@@ -168,7 +171,10 @@ def _describe_place(files: Mapping[str, Path], name: str | None, number: int) ->
     if ending == ".json":
         return f"{name}, item {number}"
     reader = ROW_READERS.get(ending)
-    row = next(islice(reader(path, name or ""), number - 1, None), None) if reader else None
+    if reader:
+        row = next(islice(reader(path, name or ""), number - 1, None), None)
+    else:
+        row = None
     if row is None:
         return f"{name}, case {number}"
     return str(row[1])

@@ -86,7 +86,10 @@ def _question_num(value: object) -> int | None:
 
 def as_answer_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
-    table = parse_literal(value, column, place) if isinstance(value, str) else value
+    if isinstance(value, str):
+        table = parse_literal(value, column, place)
+    else:
+        table = value
     if table == "":
         return AnswerCriteria()
     if not is_mapping(table):

@@ -57,7 +57,10 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
         return _grades_of_table(value, column, place)
     grades: dict[str, float] = {}
     for item in items_of(value, column, place):
-        grade = as_number(item.get("grade", 1), column, place) if is_mapping(item) else 1.0
+        if is_mapping(item):
+            grade = as_number(item.get("grade", 1), column, place)
+        else:
+            grade = 1.0
         names = ids_of_item(item, column, place)
         grades |= dict.fromkeys(names, 1.0 if grade is None else grade)
     grades.pop("", None)
@@ -127,7 +130,9 @@ class PagePlace(NamedTuple):
 
     @property
     def stem(self) -> str | None:
-        return document_stem(self.document) if self.document else None
+        if self.document:
+            return document_stem(self.document)
+        return None
 
 
 def page_parts(name: str) -> PagePlace:

@@ -50,7 +50,10 @@ def as_passages(
     if value is None or value == "":
         return ()
     value = unpack_list(value, column, place)
-    items = cast("Iterable[object]", value) if _is_collection(value) else [value]
+    if _is_collection(value):
+        items = cast("Iterable[object]", value)
+    else:
+        items = [value]
     return tuple(_passage(item, column, place) for item in items)
 
 

@@ -48,7 +48,9 @@ class Place:
     names: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
     def __str__(self) -> str:
-        return f"{self.file}, {self.unit} {self.line}" if self.line else self.file
+        if self.line:
+            return f"{self.file}, {self.unit} {self.line}"
+        return self.file
 
     def error(self, column: str, value: object, expected: str, fix: str = "") -> InputError:
         """An error in a cell, which names the column as the file writes it."""
@@ -84,7 +86,9 @@ def describe_value(value: object, most: int = 60) -> str:
         text = repr(cast("object", value))
     except Exception:  # an object that a bot puts into a list may raise anything
         return f"an object of type {kind}"
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 3]}..."
 
 
 def valid_text(text: str) -> str:
@@ -318,7 +322,9 @@ def message_text(content: object) -> object:
 
 
 def _part_text(part: object) -> object:
-    return part.get("text") if is_mapping(part) else getattr(part, "text", None)
+    if is_mapping(part):
+        return part.get("text")
+    return getattr(part, "text", None)
 
 
 def parse_literal(cell: str, column: str, place: Place) -> object:
@@ -378,6 +384,8 @@ def json_value(value: object, depth: int = 0) -> object:
 def fallback_text(value: object) -> float | str:
     """The text of what JSON has no form for; a float of numpy's is a float."""
     try:
-        return float(value) if isinstance(value, float) else str(value)
+        if isinstance(value, float):
+            return float(value)
+        return str(value)
     except Exception:  # a user's object may raise anything; a whole number may have too many digits
         return describe_value(value)

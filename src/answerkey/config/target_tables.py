@@ -125,7 +125,9 @@ class GradioTable(EndpointTable, frozen=True):
 
     gradio: Annotated[str, about("Address of the app.")] = ""
     api_name: Annotated[str, about("The function to call.")] = "/predict"
-    data: Annotated[tuple[Any, ...], about("The inputs of the function.")] = ("{question}",)
+    data: Annotated[
+        Any, about("The inputs of the function: a list, or JSON text where one is null.")
+    ] = ("{question}",)
 
 
 class CommandTable(ReplyTable, frozen=True):
@@ -166,12 +168,20 @@ class RagTable(RetrievalTable, frozen=True):
 class FullContextTable(Table, frozen=True):
     """kind = "full-context": all documents in one prompt."""
 
-    knowledge: Annotated[
-        Path, about("A file or a folder of text that goes into the prompt as a whole.")
-    ]
     llm: Annotated[Model, about("The language model: a preset or a table like `[judge]`.")]
+    knowledge: Annotated[
+        Path | None,
+        about(
+            "A file or a folder of text that goes into the prompt as a whole. Without it, "
+            "`template` must have no place for it."
+        ),
+    ] = None
     template: Annotated[
-        Path | None, about("A file with `{knowledge}` and `{question}`, for your own prompt.")
+        Path | None,
+        about(
+            "A file with `{knowledge}` (or `$domain_knowledge`) and `{question}` (or `$question`), "
+            "for your own prompt."
+        ),
     ] = None
 
 

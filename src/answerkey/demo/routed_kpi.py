@@ -20,7 +20,7 @@ from answerkey.demo.kpi_database import (
     month_of,
     shift_period,
 )
-from answerkey.targets.bots import OUT_OF_SCOPE, make_rag
+from answerkey.targets.rag import OUT_OF_SCOPE, make_rag
 from answerkey.types import Question, Response, Target
 
 

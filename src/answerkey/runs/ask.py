@@ -10,7 +10,7 @@ from itertools import islice
 from queue import SimpleQueue
 
 from answerkey.runs.control import Stop
-from answerkey.targets.resolve import Recorded
+from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Question, Response, Target, Turn
 
 Numbered = tuple[int, Case]

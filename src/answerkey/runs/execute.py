@@ -38,7 +38,7 @@ from answerkey.runs.store import (
     sealed,
 )
 from answerkey.runs.suite import Suite, load_suite, suite_of
-from answerkey.targets.resolve import Recorded
+from answerkey.targets.recorded import Recorded
 from answerkey.text import format_count
 from answerkey.types import Case, Outcome, Status
 from answerkey.user_code import names_code

@@ -1,4 +1,4 @@
-"""A program as a target: one JSON line in, one JSON line out, over its pipes; started again when it dies."""
+"""A program as a target: one JSON line in, one JSON line out; started again when it dies."""
 
 from __future__ import annotations
 
@@ -22,23 +22,29 @@ from answerkey.coerce.values import is_mapping
 from answerkey.config.declare import read_table, toml_text
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import Fields, history_turns, read_fields
+from answerkey.targets.reply_fields import Fields, read_fields
 from answerkey.targets.respond import MAX_SIZE, FailedExchange, content_error, infrastructure_error
+from answerkey.targets.templates import history_turns
 from answerkey.types import Question, Response
 from answerkey.user_code import environment_secrets
 
-_GRACE = 2.0
+_GRACE = 2.0  # seconds to end after its input is closed, and after SIGTERM
 _PIPE = 16_384  # the least that a pipe holds
-_running: set[subprocess.Popen[bytes]] = set()
+# Programs that run, so that a process which exits without closing anything can kill them.
+_children: set[subprocess.Popen[bytes]] = set()
 
 
 class CommandTarget:
-    """Asks one of `processes` copies of the program; a question waits for a free one, and that wait is not timed."""
+    """Asks one of `processes` copies of the program.
+
+    A question waits for a free copy; that wait is not timed.
+    """
 
     def __init__(
         self, run: list[str], folder: Path, processes: int, timeout: float, fields: Fields
     ) -> None:
-        self._timeout, self._fields = timeout, fields
+        self._timeout = timeout
+        self._fields = fields
         self._all = [Process(run, folder) for _ in range(processes)]
         self._free: SimpleQueue[Process] = SimpleQueue()
         for process in self._all:
@@ -49,9 +55,8 @@ class CommandTarget:
         process = self._free.get()
         try:
             start = perf_counter()
-            response = self._exchange(
-                process, json.dumps(sent, ensure_ascii=True).encode() + b"\n", question.id
-            )
+            line = json.dumps(sent, ensure_ascii=True).encode() + b"\n"
+            response = self._exchange(process, line, question.id)
             return replace(response, seconds=perf_counter() - start)
         finally:
             self._free.put(process)
@@ -62,25 +67,28 @@ class CommandTarget:
 
     def _exchange(self, process: Process, line: bytes, question_id: str) -> Response:
         try:
-            given = process.exchange(line, self._timeout)
-            try:
-                reply: object = json.loads(given.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise FailedExchange(
-                    content_error("the reply is not valid UTF-8", str(error))
-                ) from None
-            except (ValueError, RecursionError):
-                detail = f'"{_start(given)}"; print anything else to standard error'
-                raise FailedExchange(content_error("the reply is not JSON", detail)) from None
-            if is_mapping(reply):
-                if reply.get("id") not in (None, question_id):
-                    detail = f"id {reply['id']!r}, expected {question_id!r}"
-                    raise FailedExchange(content_error("a reply to another question", detail))
-                reply = {key: value for key, value in reply.items() if key != "id"}
+            reply = _parse_reply(process.exchange(line, self._timeout), question_id)
         except FailedExchange as failed:
             process.kill()  # a late line would be taken for the answer to the next question
             return failed.response
         return self._fields.read(reply)
+
+
+def _parse_reply(line: bytes, question_id: str) -> object:
+    try:
+        reply: object = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        failure = content_error("the reply is not valid UTF-8", str(error))
+        raise FailedExchange(failure) from None
+    except (ValueError, RecursionError):
+        detail = f'"{_start(line)}"; print anything else to standard error'
+        raise FailedExchange(content_error("the reply is not JSON", detail)) from None
+    if not is_mapping(reply):
+        return reply
+    if reply.get("id") not in (None, question_id):
+        detail = f"id {reply['id']!r}, expected {question_id!r}"
+        raise FailedExchange(content_error("a reply to another question", detail))
+    return {key: value for key, value in reply.items() if key != "id"}
 
 
 def _start(line: bytes) -> str:
@@ -90,28 +98,35 @@ def _start(line: bytes) -> str:
 def make_command_target(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
     """A path in the first word of the command line is relative to the suite's folder."""
     settings = read_table(CommandTable, table, "[target]")
-    given = settings.run
-    try:
-        run = shlex.split(given) if isinstance(given, str) else given
-    except ValueError as error:
-        raise SettingsError(f"[target] run = {toml_text(given)}: {str(error).lower()}") from None
-    if not run or not run[0]:
-        raise SettingsError(
-            f'[target] run = {toml_text(given)}: expected a command, such as ["./bot", "--fast"]'
-        )
-    name = str((folder / run[0]).resolve()) if "/" in run[0] else run[0]
-    found = shutil.which(name)
-    if found is None:
-        hint = "not executable: chmod +x it" if Path(name).is_file() else "no such program"
-        raise SettingsError(f'[target] run: "{run[0]}": {hint} ({name})')
-    return CommandTarget(
-        [found, *run[1:]], folder, settings.processes, timeout, read_fields(settings)
-    )
+    written = toml_text(settings.run)
+    command = settings.run
+    if isinstance(command, str):
+        try:
+            command = shlex.split(command)
+        except ValueError as error:
+            raise SettingsError(f"[target] run = {written}: {str(error).lower()}") from None
+    if not command or not command[0]:
+        expected = 'expected a command, such as ["./bot", "--fast"]'
+        raise SettingsError(f"[target] run = {written}: {expected}")
+    program = _find_program(command[0], folder)
+    fields = read_fields(settings)
+    return CommandTarget([program, *command[1:]], folder, settings.processes, timeout, fields)
+
+
+def _find_program(written: str, folder: Path) -> str:
+    name = written
+    if "/" in written:
+        name = str((folder / written).resolve())
+    program = shutil.which(name)
+    if program is not None:
+        return program
+    hint = "not executable: chmod +x it" if Path(name).is_file() else "no such program"
+    raise SettingsError(f'[target] run: "{written}": {hint} ({name})')
 
 
 def kill_all() -> None:
-    """Kill every program that is still running: for a process that exits without closing anything."""
-    for child in tuple(_running):
+    """Kill every program that is still running."""
+    for child in tuple(_children):
         _signal(child, signal.SIGKILL)
 
 
@@ -119,7 +134,8 @@ class Process:
     """Started at the first exchange, and again at the next one after it died or was killed."""
 
     def __init__(self, run: list[str], folder: Path) -> None:
-        self._run, self._folder = run, folder
+        self._run = run
+        self._folder = folder
         self._child: subprocess.Popen[bytes] | None = None
         self._lines: SimpleQueue[bytes] = SimpleQueue()
         self._last_lines: deque[str] = deque(maxlen=3)
@@ -128,7 +144,7 @@ class Process:
     def exchange(self, line: bytes, seconds: float) -> bytes:
         """The line that the program answers with; FailedExchange where there is none."""
         try:
-            child = self._running()
+            child = self._started_child()
         except OSError as error:
             raise FailedExchange(infrastructure_error("the program ended", str(error))) from None
         if not self._lines.empty() and (unasked := self._lines.get()):
@@ -141,23 +157,22 @@ class Process:
             detail = f"no answer within {seconds:g} s; the program is started again"
             raise FailedExchange(infrastructure_error("timed out", detail)) from None
         if not reply:
-            raise FailedExchange(
-                infrastructure_error("the program ended", self._exit_reason(child))
-            )
+            reason = self._exit_reason(child)
+            raise FailedExchange(infrastructure_error("the program ended", reason))
         if len(reply) > MAX_SIZE:
-            raise FailedExchange(
-                content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
-            )
+            size = f"more than {MAX_SIZE // 1_000_000} MB"
+            raise FailedExchange(content_error("the reply is too large", size))
         return reply
 
     def kill(self) -> None:
         """Kill it with every process it started."""
-        child, self._child = self._child, None
+        child = self._child
+        self._child = None
         if child is not None:
             _signal(child, signal.SIGKILL)
             child.wait()
             _close_input(child)
-            _running.discard(child)
+            _children.discard(child)
 
     def stop(self) -> None:
         """Close its input, then send SIGTERM, then kill it."""
@@ -172,11 +187,12 @@ class Process:
                     child.wait(_GRACE)
         self.kill()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _started_child(self) -> subprocess.Popen[bytes]:
         if self._child is not None and self._child.poll() is not None:
             self.kill()  # it died between two questions, which is no question's fault
         if self._child is None:
-            # Its own group: Ctrl-C at our terminal is ours to handle, and killing it takes its children along.
+            # Its own group: Ctrl-C at our terminal is ours to handle, and killing the group takes
+            # the program's children along.
             self._child = subprocess.Popen(
                 self._run,
                 cwd=self._folder,
@@ -185,9 +201,11 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
-            _running.add(self._child)
-            self._lines, self._last_lines = SimpleQueue(), deque(maxlen=3)
-            out, errors = (self._child.stdout, self._lines), (self._child.stderr, self._last_lines)
+            _children.add(self._child)
+            self._lines = SimpleQueue()
+            self._last_lines = deque(maxlen=3)
+            out = (self._child.stdout, self._lines)
+            errors = (self._child.stderr, self._last_lines)
             self._errors = threading.Thread(target=_read_errors, args=errors, daemon=True)
             self._errors.start()
             threading.Thread(target=_read_lines, args=out, daemon=True).start()
@@ -199,18 +217,19 @@ class Process:
         except subprocess.TimeoutExpired:
             return "it closed its output"
         self._errors.join(_GRACE)
-        ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        reason = f"exit code {code}"
+        if code < 0:
+            reason = f"killed by {signal.Signals(-code).name}"
         words = environment_secrets().hide(" | ".join(self._last_lines))
-        return f"{ended}: {words}" if words else ended
+        return f"{reason}: {words}" if words else reason
 
 
 def _write(child: subprocess.Popen[bytes], line: bytes) -> None:
-    """A program that reads nothing would block a write larger than its pipe for ever: such a write gets a thread."""
+    """Write a line. A large one gets a thread, as the program may read nothing."""
 
     def write() -> None:
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # a broken pipe is noticed at the reading end
+        # A broken pipe is noticed at the reading end.
+        with contextlib.suppress(OSError, ValueError):
             assert child.stdin is not None
             child.stdin.write(line)
             child.stdin.flush()

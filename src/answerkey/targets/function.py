@@ -1,4 +1,4 @@
-"""A Python function as a target: plain or async, with or without history; and any object with `ask`."""
+"""A Python function as a target, plain or async; and any object with `ask`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from inspect import Parameter
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,8 +16,8 @@ from answerkey.coerce.columns import COLUMNS
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import PythonTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import history_turns
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
+from answerkey.targets.templates import history_turns
 from answerkey.types import Question, Response
 from answerkey.user_code import error_text, load_object
 
@@ -24,24 +25,33 @@ Call = Callable[[Question], Any]
 
 
 class PythonTarget:
-    """Calls `call` for each question, for at most `timeout` seconds; what it raises is an error of that question."""
+    """Calls `call` for each question, for at most `timeout` seconds.
+
+    An exception of the call is an error of that question.
+    """
 
     def __init__(self, call: Call, timeout: float, awaits: bool, close: object = None) -> None:
-        self._call, self._timeout, self._awaits, self._close = call, timeout, awaits, close
-        self._threads, self._loop = Patience(), Loop()
+        self._call = call
+        self._timeout = timeout
+        self._awaits = awaits
+        self._close = close
+        self._threads = Patience()
+        self._loop = Loop()
 
     def ask(self, question: Question) -> Response:
         try:
-            value, seconds = self._timed(question)
+            value, seconds = self._call_timed(question)
         except TookTooLong:
             return infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
         except (ConnectionError, TimeoutError) as error:
-            return infrastructure_error(*_named(error))
+            return infrastructure_error(*_name_and_message(error))
         except BaseException as error:
-            name, detail = _named(error)
-            return content_error(f"raised {name}", detail)
+            name, message = _name_and_message(error)
+            return content_error(f"raised {name}", message)
         response = as_response(value)
-        return response if response.seconds is not None else replace(response, seconds=seconds)
+        if response.seconds is not None:
+            return response
+        return replace(response, seconds=seconds)
 
     def close(self) -> None:
         self._threads.close()
@@ -49,28 +59,28 @@ class PythonTarget:
         if callable(self._close):
             self._close()
 
-    def _timed(self, question: Question) -> tuple[object, float]:
-        """The value and the seconds it took, measured where the function runs: waiting for a thread does not count."""
-
-        async def awaited() -> tuple[object, float]:
-            start = perf_counter()
-            return await self._call(question), perf_counter() - start
-
-        def called() -> tuple[object, float]:
-            start = perf_counter()
-            value = self._call(question)
-            if inspect.isawaitable(value):  # a plain function that returns a coroutine
-                begun: Awaitable[object] = value
-                value = self._loop.call(lambda: begun, self._timeout)
-            if inspect.isasyncgen(value):
-                value = _joined(self._loop.call(partial(_collected, value), self._timeout))
-            elif inspect.isgenerator(value):
-                value = _joined(list[object](value))
-            return value, perf_counter() - start
-
+    def _call_timed(self, question: Question) -> tuple[object, float]:
+        """The value and its seconds, measured where the function runs: waiting for a thread does
+        not count."""
         if self._awaits:
-            return self._loop.call(awaited, self._timeout)
-        return self._threads.call(called, self._timeout)
+            return self._loop.call(partial(self._await_call, question), self._timeout)
+        return self._threads.call(partial(self._run_call, question), self._timeout)
+
+    async def _await_call(self, question: Question) -> tuple[object, float]:
+        start = perf_counter()
+        return await self._call(question), perf_counter() - start
+
+    def _run_call(self, question: Question) -> tuple[object, float]:
+        start = perf_counter()
+        value = self._call(question)
+        if inspect.isawaitable(value):  # a plain function that returns a coroutine
+            begun: Awaitable[object] = value
+            value = self._loop.call(lambda: begun, self._timeout)
+        if inspect.isasyncgen(value):
+            value = _join_parts(self._loop.call(partial(_collect, value), self._timeout))
+        elif inspect.isgenerator(value):
+            value = _join_parts(list[object](value))
+        return value, perf_counter() - start
 
 
 def make_python_target(table: Mapping[str, object], folder: Path, timeout: float) -> PythonTarget:
@@ -96,54 +106,77 @@ def object_target(made: object, timeout: float, spec: str) -> PythonTarget:
 
 
 def _adapt(function: Callable[..., object], spec: str) -> Call:
-    """How to call it: the question's text, and the history where it has a parameter for it."""
+    """How to call it: with the question's text, and the history where it has a parameter for it."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some built-ins have no signature
         return lambda question: function(question.text)
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    first = positional[0] if positional else None
-    by_name = next(
-        (p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in COLUMNS["question"]), None
-    )
-    asked, where = None, f'[target] call = "{spec}"'
-    if first is None and by_name is not None:  # def answer(*, question)
-        parameters.remove(by_name)
-        asked = by_name.name
-    elif first is None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        raise SettingsError(
-            f"{where}: it takes no argument, expected (question) or (question, history)"
+    signature = _Signature(parameters)
+    signature.check(f'[target] call = "{spec}"', function)
+
+    def send(question: Question) -> object:
+        positional: list[object] = []
+        named: dict[str, object] = {}
+        if signature.question_keyword:
+            named[signature.question_keyword] = question.text
+        else:
+            positional.append(question.text)
+        if signature.has_history_keyword:
+            named["history"] = history_turns(question)
+        elif signature.required:
+            positional.append(history_turns(question))
+        return function(*positional, **named)
+
+    return send
+
+
+class _Signature:
+    """The parameters of a user's function that take a question and a history."""
+
+    def __init__(self, parameters: list[Parameter]) -> None:
+        self._parameters = parameters
+        kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        positional = [p for p in parameters if p.kind in kinds]
+        self._first = positional[0] if positional else None
+        # Positional parameters after the question that need a value.
+        self.required = [p for p in positional[1:] if p.default is p.empty]
+        keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        self.question_keyword = ""  # of `def answer(*, question)`
+        if self._first is None:
+            names = (p.name for p in keywords if p.name in COLUMNS["question"])
+            self.question_keyword = next(names, "")
+        self._required_keywords = [
+            p.name
+            for p in keywords
+            if p.default is p.empty and p.name not in ("history", self.question_keyword)
+        ]
+
+    @property
+    def has_history_keyword(self) -> bool:
+        return any(
+            p.name == "history" and p is not self._first and p.kind is not p.POSITIONAL_ONLY
+            for p in self._parameters
         )
-    needed = [p for p in positional[1:] if p.default is p.empty]
-    keywords = [
-        p.name
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "history"
-    ]
-    if len(needed) > 1 or keywords:
-        raise SettingsError(
-            f"{where}: it needs more than (question, history): {inspect.signature(function)}"
-        )
 
-    def send(text: str, *more: object, **named: object) -> object:
-        return function(**{asked: text}, **named) if asked else function(text, *more, **named)
-
-    if any(
-        p.name == "history" and p is not first and p.kind is not p.POSITIONAL_ONLY
-        for p in parameters
-    ):
-        return lambda question: send(question.text, history=history_turns(question))
-    if needed:
-        return lambda question: send(question.text, history_turns(question))
-    return lambda question: send(question.text)
+    def check(self, where: str, function: Callable[..., object]) -> None:
+        takes_any = any(p.kind is p.VAR_POSITIONAL for p in self._parameters)
+        if self._first is None and not self.question_keyword and not takes_any:
+            expected = "expected (question) or (question, history)"
+            raise SettingsError(f"{where}: it takes no argument, {expected}")
+        if len(self.required) > 1 or self._required_keywords:
+            signature = inspect.signature(function)
+            raise SettingsError(f"{where}: it needs more than (question, history): {signature}")
 
 
-async def _collected(stream: AsyncIterator[object]) -> list[object]:
+async def _collect(stream: AsyncIterator[object]) -> list[object]:
     return [part async for part in stream]
 
 
-def _joined(parts: list[object]) -> object:
-    """The text of a bot that yields its answer piece by piece, as strings or messages; one value of another kind as it is."""
+def _join_parts(parts: list[object]) -> object:
+    """The text of a bot that yields its answer piece by piece, as strings or messages.
+
+    One value of another kind is returned as it is.
+    """
     texts = [part if isinstance(part, str) else getattr(part, "content", None) for part in parts]
     if None not in texts:
         return "".join(map(str, texts))
@@ -156,7 +189,6 @@ def _is_async(call: object) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
 
-def _named(error: BaseException) -> tuple[str, str]:
-    """The class of an error and what it says."""
-    name, _, detail = error_text(error).partition(": ")
-    return name, detail
+def _name_and_message(error: BaseException) -> tuple[str, str]:
+    name, _, message = error_text(error).partition(": ")
+    return name, message

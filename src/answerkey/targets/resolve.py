@@ -1,30 +1,29 @@
-"""From the suite's `[target]` table to something that can be asked: recorded answers, or a live target."""
+"""From the suite's `[target]` table to something that can be asked."""
 
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from time import sleep
 
 from answerkey.config.declare import read_table, settings_of, toml_text
 from answerkey.config.target_tables import TARGET_TABLES, LiveTable, PythonTable, RecordedTable
-from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.errors import SettingsError, did_you_mean
 from answerkey.targets.function import object_target
-from answerkey.targets.respond import content_error, flag_error_text
-from answerkey.types import Case, Question, Response, Target
+from answerkey.targets.live import Live
+from answerkey.targets.recorded import ReadResponses, Recorded, read_recorded
+from answerkey.types import Target
 from answerkey.user_code import load_object
+
+Settings = Mapping[str, object]
 
 # The built-in bots are made as a user's own `make = "module:function"` is.
 BOTS = {
-    "rag": "answerkey.targets.bots:make_rag",
-    "faq": "answerkey.targets.bots:make_faq",
-    "full-context": "answerkey.targets.bots:make_full_context",
-    "routed-kpi": "answerkey.demo.routed_kpi:make_routed_kpi",
+    "rag": "answerkey.targets.rag:make_rag",
+    "faq": "answerkey.targets.faq:make_faq",
+    "full-context": "answerkey.targets.full_context:make_full_context",
+    "routed-kpi": "answerkey.demo.routed_kpi:make",
 }
 # Imported when a suite asks for one: most runs need a single kind.
 _MAKERS = {
@@ -33,6 +32,7 @@ _MAKERS = {
     "command": ("answerkey.targets.command", "make_command_target"),
 }
 KINDS = ("recorded", *_MAKERS, *BOTS)
+# The kind that a key implies where the table names none.
 _IMPLIED = {
     "url": "http",
     "openai": "http",
@@ -43,9 +43,9 @@ _IMPLIED = {
     "run": "command",
     "answers": "recorded",
 }
-
+_PROTOCOLS = {"openai": "http, openai", "chat": "http, openai", "gradio": "http, gradio"}
 _LIVE_SETTINGS = settings_of(LiveTable)
-Settings = Mapping[str, object]
+_OBJECT_NAME = re.compile(r"[\w.]+:[\w.]+")
 
 
 def make_target(
@@ -56,58 +56,59 @@ def make_target(
 ) -> Target:
     """The target of a suite in `folder`. Wrong settings are found here, before the first question.
 
-    `timeout` holds where the table has none of its own; `read_responses` reads a file of recorded answers.
+    `timeout` holds where the table has none of its own; `read_responses` reads a file of recorded
+    answers.
     """
     kind = kind_of(table)
     if kind == "recorded":
         answers = read_table(RecordedTable, table, "[target]").answers
         return read_recorded(folder / answers, read_responses) if answers else Recorded()
-    live = read_table(
-        LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]"
-    )
-    timeout, spec = live.timeout or timeout, BOTS.get(kind, "")
-    if kind == "python" and table.get("make"):
-        others = [key for key in table if key not in settings_of(PythonTable)]
-        spec = read_table(PythonTable, table, "[target]", others=others).make
-    if spec:  # the maker checks its own settings: the table without ours
+    live = _read_live_settings(table)
+    timeout = live.timeout or timeout
+    factory = _factory_of(table, kind)
+    if factory:
+        # The factory checks its own settings: it is given the table without ours.
         own = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
-        return Live(
-            object_target(load_object(spec, folder, "[target] make")(own, folder), timeout, spec),
-            live,
-        )
+        bot = load_object(factory, folder, "[target] make")(own, folder)
+        return Live(object_target(bot, timeout, factory), live)
     module, maker = _MAKERS[kind]
     make: Callable[[Settings, Path, float], Target] = getattr(import_module(module), maker)
     return Live(make(table, folder, timeout), live)
 
 
+def _factory_of(table: Settings, kind: str) -> str:
+    """`module:function` that makes the bot; "" where the kind has no factory."""
+    if kind == "python" and table.get("make"):
+        others = [key for key in table if key not in settings_of(PythonTable)]
+        return read_table(PythonTable, table, "[target]", others=others).make
+    return BOTS.get(kind, "")
+
+
+def _read_live_settings(table: Settings) -> LiveTable:
+    settings = {key: value for key, value in table.items() if key in _LIVE_SETTINGS}
+    return read_table(LiveTable, settings, "[target]")
+
+
 def check_target(table: Settings, folder: Path) -> None:
     """Check the settings of a target without importing, starting or asking the user's bot."""
     kind = kind_of(table)
-    protocols = (
-        {"openai": "http, openai", "chat": "http, openai", "gradio": "http, gradio"}
-        if kind == "http"
-        else {}
-    )
-    declared = TARGET_TABLES[next((protocols[key] for key in protocols if key in table), kind)]
-    own = {
-        key: value for key, value in table.items() if kind not in BOTS or key not in _LIVE_SETTINGS
-    }
+    declaration = kind
+    if kind == "http":
+        declaration = next((_PROTOCOLS[key] for key in _PROTOCOLS if key in table), kind)
+    own = dict(table)
+    if kind in BOTS:
+        own = {key: value for key, value in table.items() if key not in _LIVE_SETTINGS}
     if kind != "recorded":
-        read_table(
-            LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]"
-        )
+        _read_live_settings(table)
     if kind == "python" and table.get("make"):
         own = {key: value for key, value in own.items() if key in settings_of(PythonTable)}
-    read_table(declared, own, "[target]", folder)
-    for key in ("call", "make"):
-        if (
-            kind == "python"
-            and table.get(key)
-            and not re.fullmatch(r"[\w.]+:[\w.]+", str(table[key]))
-        ):
-            raise SettingsError(
-                f'[target] {key} = {toml_text(table[key])}: expected "module:function"'
-            )
+    read_table(TARGET_TABLES[declaration], own, "[target]", folder)
+    if kind == "python":
+        for key in ("call", "make"):
+            name = table.get(key)
+            if name and not _OBJECT_NAME.fullmatch(str(name)):
+                expected = 'expected "module:function"'
+                raise SettingsError(f"[target] {key} = {toml_text(name)}: {expected}")
 
 
 def kind_of(table: Settings) -> str:
@@ -117,91 +118,6 @@ def kind_of(table: Settings) -> str:
     if not kind and table:
         raise SettingsError(f"[target] needs a kind: {', '.join(KINDS)}")
     if kind and kind not in KINDS:
-        raise SettingsError(
-            f'[target] kind = "{kind}": expected one of {", ".join(KINDS)}{did_you_mean(kind, KINDS)}'
-        )
+        expected = f"expected one of {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
+        raise SettingsError(f'[target] kind = "{kind}": {expected}')
     return kind or "recorded"
-
-
-ReadResponses = Callable[[Path], Iterable[tuple[str, Response]]]
-
-
-class Recorded:
-    """Looks answers up. `answers` holds those of the second file by case id, where there is one."""
-
-    def __init__(self, answers: dict[str, Response] | None = None) -> None:
-        self.answers = answers
-
-    def lookup(self, case: Case) -> Response:
-        """The case's recorded response; an error where it has none."""
-        return self._given(
-            case.id, case.recorded if self.answers is None else self.answers.get(case.id)
-        )
-
-    def ask(self, question: Question) -> Response:
-        return self._given(question.id, (self.answers or {}).get(question.id))
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def _given(self, case_id: str, response: Response | None) -> Response:
-        given = response or Response()
-        if (
-            given.answer is None
-            and given.retrieved is None
-            and not given.error
-            and not given.passages
-        ):
-            return content_error("no answer recorded", f'case "{case_id}"')
-        return flag_error_text(given, case_id)
-
-
-def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:
-    """The answers of a second file; the same id twice is an error."""
-    if read is None:
-        raise SettingsError(
-            f"[target] answers = {str(path)!r}: this caller cannot read a file of answers"
-        )
-    if not path.is_file():
-        raise SettingsError(f"[target] answers: no file {path}")
-    answers: dict[str, Response] = {}
-    for case_id, response in read(path):
-        if case_id in answers:
-            raise InputError(f'{path}: two answers for case "{case_id}"; keep one')
-        answers[case_id] = response
-    if not answers:
-        raise InputError(f"{path}: no answer in it, expected one per case with its id")
-    return Recorded(answers)
-
-
-class Live:
-    """Applies concurrency, retries and a warm-up. Waiting for a turn is never part of `Response.seconds`."""
-
-    def __init__(self, target: Target, settings: LiveTable) -> None:
-        self._target, self._settings = target, settings
-        self._turn = (
-            threading.Semaphore(settings.concurrency) if settings.concurrency else nullcontext()
-        )
-        self._warming = threading.Lock()
-        self._cold = settings.warmup
-
-    def ask(self, question: Question) -> Response:
-        # With questions that are in no suite, so that no case is answered from a cache; what comes back is dropped.
-        with self._warming:
-            for number in range(self._cold):
-                self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
-            self._cold = 0
-        with self._turn:
-            response = self._target.ask(question)
-            tries = 1
-            while tries <= self._settings.retries and response.error_kind == "infrastructure":
-                sleep(self._settings.retry_wait * 2 ** (tries - 1))
-                response = self._target.ask(question)
-                tries += 1
-        response = flag_error_text(response, question.id)
-        return (
-            response if tries == 1 else replace(response, extra={**response.extra, "tries": tries})
-        )
-
-    def close(self) -> None:
-        self._target.close()

@@ -1,30 +1,33 @@
-"""What a target gave, in whatever shape, as one `Response`; and the two kinds of failure.
+"""The value that a target gave, in whatever shape, as one `Response`; and the two kinds of failure.
 
-`error_kind` is "infrastructure" (nobody answered: refused, timed out, HTTP 503) or "content" (an answer
-came, but it cannot be used). `error_name` is the same for the same cause, whatever the details.
+`error_kind` is "infrastructure" (nobody answered: refused, timed out, HTTP 503) or "content" (an
+answer came, but it cannot be used). `error_name` is the same for the same cause, whatever the details.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from typing import TypeGuard
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS
 from answerkey.coerce.responses import response_of_reply
 from answerkey.coerce.values import is_list, is_mapping, message_text, plain_json, valid_text
 from answerkey.errors import InputError
+from answerkey.text import printable
 from answerkey.types import ErrorKind, Response
 
+# The most characters (or bytes on a wire) of one response: a larger one is an error.
 MAX_SIZE = 10_000_000
-"""The most characters (or bytes on a wire) of one response; what is larger is an error, not an answer."""
 
 log = logging.getLogger("answerkey.targets")
 
+# Answers that are error messages: bots often return the text of an exception.
 _ERROR_TEXT = re.compile(
-    r"(?:error|exception|fehler)\b\s*[:\d(]|traceback \(most recent call last\)|<!doctype html|<html"
+    r"(?:error|exception|fehler)\b\s*[:\d(]|traceback \(most recent call last\)"
+    r"|<!doctype html|<html"
     r"|[A-Za-z_.]+(?:Error|Exception):\s|\{\s*\"(?:error|detail)\"\s*:"
     r"|(?:HTTP(?:/[\d.]+)?\s+|status(?: code)?\s*:?\s*)?[45]\d\d\s*[:-]?\s*(?:internal server"
     r"|bad (?:gateway|request)|service unavailable|gateway time-?out"
@@ -32,18 +35,30 @@ _ERROR_TEXT = re.compile(
     re.IGNORECASE,
 )
 KINDS = ("infrastructure", "content")
+# Fields of `Response` that a reply calls by the same name.
+_SAME_NAMES = (
+    "answer",
+    "route",
+    "sources",
+    "retrieved",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost",
+)
 _ATTRIBUTES = (*(name for column in RESPONSE_COLUMNS for name in COLUMNS[column]), *LIVE_ANSWERS)
 
 
-def _failure(kind: ErrorKind, name: str, detail: str = "") -> Response:
+def _failure(kind: ErrorKind, name: str, detail: str) -> Response:
     error = valid_text(f"{name}: {detail}" if detail else name)
     return Response(error=error, error_kind=kind, error_name=name)
 
 
-infrastructure_error, content_error = (
-    partial(_failure, "infrastructure"),
-    partial(_failure, "content"),
-)
+def infrastructure_error(name: str, detail: str = "") -> Response:
+    return _failure("infrastructure", name, detail)
+
+
+def content_error(name: str, detail: str = "") -> Response:
+    return _failure("content", name, detail)
 
 
 class FailedExchange(Exception):
@@ -63,118 +78,136 @@ def as_response(value: object) -> Response:
     ('Return within 30 days.',)
     """
     try:
-        return _checked(_read(value))
+        response = _read_value(value)
+        _check_response(response)
     except InputError as error:
         return content_error(str(error))
+    return response
 
 
-def _read(value: object) -> Response:
+def _read_value(value: object) -> Response:
     if value is None:
         raise InputError("no answer: the target returned None")
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return response_of_reply({"answer": value})
     if isinstance(value, Response):
-        return _cleaned(value)
-    if is_list(value) and isinstance(value, tuple) and len(value) == 2 and is_list(value[1]):
+        return _clean_response(value)
+    if _is_answer_with_contexts(value):
         return response_of_reply({"answer": value[0], "contexts": value[1]})
-    if is_mapping(value):
-        return _reported(response_of_reply(_with_chat_answer(value, value)))
-    # An object of a framework: LangChain's messages have `content`, LlamaIndex's responses `response` and `source_nodes`.
-    named = (
-        {name: getattr(value, name, None) for name in _ATTRIBUTES}
-        if hasattr(value, "__dict__")
-        else {}
-    )
-    given = {
-        name: found for name, found in named.items() if found is not None and not callable(found)
-    }
-    usage = given.get("usage")
-    given = _with_chat_answer(
-        given | ({"usage": vars(usage)} if hasattr(usage, "__dict__") else {}), value
-    )
-    if not given:
+    fields = value if is_mapping(value) else _fields_of_object(value)
+    fields = _with_chat_answer(fields, value)
+    if not fields and not is_mapping(value):
         kind = type(value).__name__
         raise InputError(f"the target returned {kind}, expected text, a dict or a Response")
-    return _reported(response_of_reply(given))
+    return _name_error(response_of_reply(fields))
 
 
-def _with_chat_answer(given: Mapping[str, object], reply: object) -> Mapping[str, object]:
-    """What was given, and where it has no text of an answer that of a chat model's reply: `choices` of OpenAI,
-    `messages` of LangGraph, `content` in parts of Anthropic."""
-    if any(isinstance(given.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
-        return given
-    choices, messages = _field(reply, "choices"), _field(reply, "messages")
-    message = _field(choices[0], "message") if is_list(choices) and choices else reply
-    message = messages[-1] if is_list(messages) and messages else message
-    content = _field(message, "content")
-    text = (
-        message_text(content)
-        if is_list(content) or message is not reply
-        else _field(reply, "output_text")
-    )
+def _is_answer_with_contexts(value: object) -> TypeGuard[Sequence[object]]:
+    """Whether a bot returned the pair `(answer, [passages])`."""
+    return is_list(value) and isinstance(value, tuple) and len(value) == 2 and is_list(value[1])
+
+
+def _fields_of_object(value: object) -> Mapping[str, object]:
+    """The fields of a framework's object: LangChain's messages have `content`, LlamaIndex's
+    responses `response` and `source_nodes`."""
+    if not hasattr(value, "__dict__"):
+        return {}
+    fields: dict[str, object] = {}
+    for name in _ATTRIBUTES:
+        attribute = getattr(value, name, None)
+        if attribute is not None and not callable(attribute):
+            fields[name] = attribute
+    usage = fields.get("usage")
+    if hasattr(usage, "__dict__"):
+        fields["usage"] = vars(usage)
+    return fields
+
+
+def _with_chat_answer(fields: Mapping[str, object], reply: object) -> Mapping[str, object]:
+    """The fields, with the text of a chat model's reply where they have no text of an answer."""
+    if any(isinstance(fields.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
+        return fields
+    text = _chat_text(reply)
     if not isinstance(text, str) or not text:
-        return given
-    return {
-        **{name: found for name, found in given.items() if name not in COLUMNS["answer"]},
-        "answer": text,
-    }
+        return fields
+    others = {name: value for name, value in fields.items() if name not in COLUMNS["answer"]}
+    return {**others, "answer": text}
+
+
+def _chat_text(reply: object) -> object:
+    """The text in `messages` of LangGraph, `choices` of OpenAI, `content` in parts of Anthropic, or
+    `output_text` of OpenAI's responses."""
+    messages = _field(reply, "messages")
+    if is_list(messages) and messages:
+        return message_text(_field(messages[-1], "content"))
+    choices = _field(reply, "choices")
+    if is_list(choices) and choices:
+        return message_text(_field(_field(choices[0], "message"), "content"))
+    content = _field(reply, "content")
+    if is_list(content):
+        return message_text(content)
+    return _field(reply, "output_text")
 
 
 def _field(value: object, name: str) -> object:
-    return value.get(name) if is_mapping(value) else getattr(value, name, None)
+    if is_mapping(value):
+        return value.get(name)
+    return getattr(value, name, None)
+
+
+def reads_like_an_error(answer: str) -> bool:
+    """Whether a text is an error message that a bot gave as its answer."""
+    return _ERROR_TEXT.match(answer.strip()[:500]) is not None
 
 
 def flag_error_text(response: Response, case_id: str) -> Response:
-    """The response; where its answer reads like an error message, with a note in `extra` and a warning in the log."""
-    answer = (response.answer or "").strip()
-    if response.error is not None or not _ERROR_TEXT.match(answer[:500]):
+    """The response, with a note in `extra` where its answer reads like an error message.
+
+    The first of them is also a warning in the log.
+    """
+    answer = response.answer or ""
+    if response.error is not None or not reads_like_an_error(answer):
         return response
     note = f"the answer reads like an error of the target: {' '.join(answer.split())[:100]}"
     if not _warned:
         _warned.add(case_id)
         why = "it is scored as an answer. Others like it are marked in results.jsonl"
-        log.warning('case "%s": %s; %s', case_id, note, why)
+        log.warning("%s", printable(f'case "{case_id}": {note}; {why}'))
     return replace(response, extra={**response.extra, "suspected_error": note})
 
 
 _warned: set[str] = set()
 
 
-def _reported(response: Response) -> Response:
+def _name_error(response: Response) -> Response:
+    """Name the error that a reply reports, and give every response with an error its kind."""
     if not response.error:
         return response
     name = "the target reported an error"
-    return replace(
-        response, error=f"{name}: {response.error[:500]}", error_kind="content", error_name=name
-    )
+    error = f"{name}: {response.error[:500]}"
+    return replace(response, error=error, error_kind="content", error_name=name)
 
 
-def _cleaned(given: Response) -> Response:
-    """A `Response` that the bot itself made, with only what strict JSON in UTF-8 can hold."""
-    same = ("answer", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost")
-    named = {name: getattr(given, name) for name in same} | {
-        "contexts": given.passages,
-        "response_time": given.seconds,
-    }
-    clean = response_of_reply({name: value for name, value in named.items() if value is not None})
-    error = (
-        None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
-    )
-    extra, kind, name = plain_json(given.extra), given.error_kind, given.error_name
-    return replace(clean, error=error, extra=extra, error_kind=kind, error_name=name)
+def _clean_response(response: Response) -> Response:
+    """A `Response` that the bot itself made, with only what strict JSON can hold."""
+    fields = {name: getattr(response, name) for name in _SAME_NAMES}
+    fields |= {"contexts": response.passages, "response_time": response.seconds}
+    clean = response_of_reply({name: value for name, value in fields.items() if value is not None})
+    clean = replace(clean, extra=plain_json(response.extra))
+    if response.error is None:
+        return replace(clean, error_kind=response.error_kind, error_name=response.error_name)
+    error = valid_text(str(response.error)).strip() or "no reason given"
+    answer = clean.answer or None
+    clean = replace(clean, error=error, answer=answer)
+    if response.error_kind in KINDS and response.error_name:
+        return replace(clean, error_kind=response.error_kind, error_name=response.error_name)
+    return replace(clean, error_kind="content", error_name=error)
 
 
-def _checked(response: Response) -> Response:
+def _check_response(response: Response) -> None:
+    """Refuse a response without an error that has no usable answer."""
     if response.error is not None:
-        response = replace(
-            response, answer=valid_text(response.answer) if response.answer else None
-        )
-        named = response.error_kind in KINDS and response.error_name
-        return (
-            response
-            if named
-            else replace(response, error_kind="content", error_name=response.error or "")
-        )
+        return
     answer = response.answer
     if answer is None and response.retrieved is None and not response.passages:
         keys = f"; it has {', '.join(response.extra)}" if response.extra else ""
@@ -183,7 +216,5 @@ def _checked(response: Response) -> Response:
         raise InputError("the target returned an empty answer")
     size = len(answer or "") + sum(len(passage.text) for passage in response.passages)
     if size > MAX_SIZE:
-        raise InputError(
-            f"the target returned more than {MAX_SIZE // 1_000_000} MB, more than an answer may be"
-        )
-    return response
+        limit = f"{MAX_SIZE // 1_000_000} MB"
+        raise InputError(f"the target returned more than {limit}, more than an answer may be")

@@ -116,7 +116,10 @@ def _tests(value: object, folder: Path, file: str) -> list[Mapping[str, object]]
     """The tests, with those of other files in the place of their references."""
     tests: list[object] = []
     for item in value if is_list(value) else [value]:
-        values = _file_values(item, folder, file) if isinstance(item, str) else [item]
+        if isinstance(item, str):
+            values = _file_values(item, folder, file)
+        else:
+            values = [item]
         for each in values:
             tests += each if is_list(each) else [each]
     return [test for test in tests if is_mapping(test)]
@@ -263,7 +266,9 @@ def _columns_of_assertions(
         if kind not in _EXPECTED:
             columns["x_assert"].append({"type": kind, "value": value})
     checks = {**words, **checks}
-    return {**columns, "answer_criteria": checks} if checks else dict(columns)
+    if checks:
+        return {**columns, "answer_criteria": checks}
+    return dict(columns)
 
 
 def _words_of_check(kind: str, value: object) -> list[str]:
@@ -281,7 +286,9 @@ def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
         return f"{kind} with a schema" if value else None
     if check in ("latency", "cost"):
         has_threshold = isinstance(assertion.get("threshold"), int | float)
-        return None if has_threshold else f"{kind} without a threshold"
+        if has_threshold:
+            return None
+        return f"{kind} without a threshold"
     if check not in CHECKS and check not in ASKED:
         return kind or "an assertion without a type"
     if assertion.get("transform"):

@@ -26,7 +26,8 @@ from answerkey.runs.records import result_line
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
-from answerkey.targets.resolve import Recorded, check_target
+from answerkey.targets.recorded import Recorded
+from answerkey.targets.resolve import check_target
 from answerkey.text import format_count
 
 

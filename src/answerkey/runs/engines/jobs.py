@@ -24,7 +24,7 @@ from answerkey.runs.records import to_json
 from answerkey.runs.score import Measured, Scorer, cost_of, pairs_of, scorer_of
 from answerkey.runs.store import Scored
 from answerkey.runs.suite import Suite
-from answerkey.targets.resolve import Recorded
+from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Json, Requirement, Response, Score, Status
 
 # So many cases pay for starting processes, and for loading their models.

@@ -31,7 +31,7 @@ from answerkey.runs.manifest import write_manifest
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.store import locked, new_folder, sealed
 from answerkey.runs.suite import Suite
-from answerkey.targets.resolve import Recorded
+from answerkey.targets.recorded import Recorded
 from answerkey.text import format_count
 from answerkey.types import Json
 

@@ -23,7 +23,8 @@ from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import cost_of, in_chunks, scorer_of
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
-from answerkey.targets.resolve import Recorded, make_target
+from answerkey.targets.recorded import Recorded
+from answerkey.targets.resolve import make_target
 from answerkey.types import Status
 
 

@@ -1,0 +1,86 @@
+"""The fields of a reply: read by the suite's paths, or by the usual names where it gives none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from answerkey.coerce.values import is_list, is_mapping
+from answerkey.config.target_tables import ReplyTable
+from answerkey.targets.json_path import JsonPath, json_path
+from answerkey.targets.respond import FailedExchange, as_response, content_error
+from answerkey.types import Response
+
+FIELDS = (
+    "answer",
+    "passages",
+    "route",
+    "sources",
+    "retrieved",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost",
+    "error",
+)
+_HTML_STARTS = ("<!doctype", "<html", "<head", "<body")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """With a path for the answer, only fields that have a path are read; without one, the usual
+    names count as well."""
+
+    paths: Mapping[str, JsonPath]
+
+    def read(self, reply: object) -> Response:
+        values = {name: path.find(reply) for name, path in self.paths.items()}
+        if "answer" not in self.paths:
+            if values and is_mapping(reply):
+                return as_response({**reply, **values})
+            return as_response(reply)
+        answer = values["answer"]
+        if is_list(answer):
+            values["answer"] = _join_pieces(answer)
+        if values["answer"] is None and not values.get("error"):
+            path = self.paths["answer"].text
+            detail = f'nothing at "{path}"; the reply is {_outline(reply)}'
+            return content_error("no answer in the reply", detail)
+        return as_response(values)
+
+
+def _join_pieces(pieces: Sequence[object]) -> str | None:
+    """The text of several pieces, or of the parts of a chat message."""
+    texts = [str(piece.get("text", "") if is_mapping(piece) else piece) for piece in pieces]
+    return "\n".join(texts) or None
+
+
+def read_fields(settings: ReplyTable, defaults: Mapping[str, str] | None = None) -> Fields:
+    texts = dict(defaults or {})
+    for name in FIELDS:
+        path = getattr(settings, name)
+        if path:
+            texts[name] = path
+    return Fields({name: json_path(text, name) for name, text in texts.items()})
+
+
+def parse_reply_json(text: str) -> object:
+    """The JSON value in a reply."""
+    start = text.lstrip()[:100].lower()
+    snippet = " ".join(text[:1000].split())[:150]
+    if start.startswith(_HTML_STARTS):
+        raise FailedExchange(content_error("an HTML page came instead of JSON", snippet))
+    if not start:
+        raise FailedExchange(content_error("the reply is empty"))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        detail = f'{error}: "{snippet}"'
+        raise FailedExchange(content_error("the reply is not JSON", detail)) from None
+
+
+def _outline(reply: object) -> str:
+    if is_mapping(reply):
+        keys = ", ".join(str(key)[:40] for key in list(reply)[:12])
+        return f"an object with {keys or 'nothing in it'}"
+    return f"{type(reply).__name__}: {json.dumps(reply)[:100]}"
