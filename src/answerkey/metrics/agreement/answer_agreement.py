@@ -13,8 +13,10 @@ from functools import cache
 
 import numpy as np
 
+from answerkey.language.frames import without_frame
 from answerkey.language.refusal import answering_part, refusal
 from answerkey.language.sentences import language_of, pieces, sentence_spans
+from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
@@ -34,7 +36,10 @@ MOST = (
 # A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models
 # often miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
 RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
-OVERRULED = -3.0
+OVERRULED = -5.0
+UNRELATED = -1.5  # log-odds at most, of an answer that shares nothing with the expected one
+LONGEST_DENIED = 6  # words of an expected answer that can be denied as a whole
+LEAST_JUNK = 40  # words
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
 # What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
 BESIDE = (
@@ -56,6 +61,7 @@ BESIDE = (
     "asked_declined",
     "should_refuse",
 )
+_NEGATION = re.compile(r"\b(?:no|not|never)\b|n['’]t\b", re.IGNORECASE)
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
 _INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
 _SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
@@ -71,7 +77,7 @@ _ALIASES = re.compile(
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=10,
+    version=11,
 )
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
@@ -93,7 +99,7 @@ def word_features(case: Case, response: Response) -> dict[str, float] | None:
     if not any(ch.isalnum() for ch in answer):
         return None
     f = features_of(compared_with(answer, case.expected, case.question))
-    f["declines_in_part"] = float(answer != response.answer)
+    f["declines_in_part"] = float(answer != without_frame(response.answer or ""))
     f["refused"], f["should_refuse"] = (
         REFUSED[refusal(text)] for text in (response.answer or "", case.expected[0])
     )
@@ -103,12 +109,41 @@ def word_features(case: Case, response: Response) -> dict[str, float] | None:
             len(_stems(case.question) & (_stems(response.answer or "") - _stems(answer)))
         )
     f["by_rules"] = log_odds(f)
+    f["denied_outright"] = float(_is_denied(answer, references(case.expected)))
+    f["junk"] = float(_is_junk(answer))
     return f
 
 
+def _is_denied(answer: str, expected: Sequence[str]) -> bool:
+    """Whether the answer names the expected answer only to deny it: "Paris is not the capital"."""
+    plain = answer.casefold()
+    for text in expected:
+        name = re.escape(text.casefold().strip(" .!"))
+        if not name or _NEGATION.search(text) or len(text.split()) > LONGEST_DENIED:
+            return False
+        mentions = len(re.findall(rf"(?<!\w){name}(?!\w)", plain))
+        denials = re.findall(
+            rf"(?:\bnot|n['’]t)\s(?:in\s|at\s|on\s|the\s|an?\s)*{name}(?!\w)"
+            rf"|(?<!\w){name}\s(?:is|was|are|were|does|did|do)(?:\snot|n['’]t)\b",
+            plain,
+        )
+        if mentions and len(denials) >= mentions:
+            return True
+    return False
+
+
+def _is_junk(answer: str) -> bool:
+    """Whether a long text repeats a few words, or is a list of numbers."""
+    tokens = read(answer).tokens
+    if len(tokens) < LEAST_JUNK:
+        return False
+    figures = sum(token[0].isdigit() for token in tokens)
+    return len(set(tokens)) < 0.25 * len(tokens) or figures > 0.8 * len(tokens)
+
+
 def _compared_part(case: Case, response: Response) -> str:
-    """The answer without the clauses that decline, unless it should decline."""
-    answer = response.answer or ""
+    """The answer without its frame and the clauses that decline, unless it should decline."""
+    answer = without_frame(response.answer or "")
     return answer if refusal(case.expected[0]) != "none" else answering_part(answer)
 
 
@@ -121,7 +156,18 @@ def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) 
     if asked:
         second = _second()
         odds[asked] = second.log_odds(_matrix([rows[n] or {} for n in asked], second.features))
-    return (odds + [ruled(f) for f in found]).tolist()
+    odds = odds + [ruled(f) for f in found]
+    for n, (f, row) in enumerate(zip(found, rows, strict=True)):
+        if _shares_nothing(f) and not (row and row["model"] > 0):
+            odds[n] = min(odds[n], UNRELATED)
+    return odds.tolist()
+
+
+def _shares_nothing(f: Mapping[str, float]) -> bool:
+    """Whether no expected word, figure, date, spelling, yes or no is in the answer."""
+    words = f["recall"] or f["best_contains"] or f["squashed"] or f["initials"]
+    facts = (f["figures"] and f["figures_found"]) or f["date"] > 0.5 or f["same_side"] > 0
+    return not words and not facts and f["partial"] < 0.6
 
 
 def ruled(f: Mapping[str, float]) -> float:
@@ -129,7 +175,8 @@ def ruled(f: Mapping[str, float]) -> float:
     odds = f["by_rules"]
     beyond = max(0.0, abs(odds) - FROM)
     lacks_figure = f["declines_in_part"] and f["figures"] and f["figures_found"] < 1
-    sure = OVERRULED if f["other_sign"] or f["other_bound"] or lacks_figure else 0.0
+    is_wrong = f["other_sign"] or f["other_bound"] or f["denied_outright"] or f["junk"]
+    sure = OVERRULED if is_wrong or lacks_figure else 0.0
     return RULED * odds + (SURELY_RULED - RULED) * (beyond if odds > 0 else -beyond) + sure
 
 

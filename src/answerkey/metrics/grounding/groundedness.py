@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from answerkey.errors import SettingsError
 from answerkey.language.dates import Date, dates
 from answerkey.language.figure_match import figures_agree, within
+from answerkey.language.frames import is_frame, without_pointers
 from answerkey.language.numbers import in_digits
 from answerkey.language.quantities import FREQUENCY, Figure, figures
 from answerkey.language.refusal import refusal
+from answerkey.language.sentences import content_stems
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.figure_context import differences
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
@@ -60,6 +62,7 @@ _ROUGHLY = re.compile(
 )
 _ROUGH = 0.05  # share by which a figure after "about" may differ from that of a passage
 SHORT = 14  # words: of a short sentence the figures are most of what it says
+_PARTS = re.compile(r",\s+(?:and|but|or|so)\s+|;\s+")
 _NO_CLAIM = frozenset(
     {"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"}
 )
@@ -112,7 +115,7 @@ _EMPTY = "1 for an answer that says nothing; 0 for one with no passage to suppor
     needs=("answer",),
     uses=("contexts", "question"),
     empty=_EMPTY,
-    version=5,
+    version=6,
 )
 def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
@@ -128,7 +131,7 @@ def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> li
     needs=("answer",),
     uses=("contexts", "question"),
     empty=_EMPTY,
-    version=5,
+    version=6,
 )
 def groundedness_by_words(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """As groundedness, by words alone: ten times as fast, but blind to a fact that is changed in the same words."""
@@ -212,10 +215,13 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
     ]
     known += [Figure(change, 0.01) for text in texts for change in differences(read(text))]
     days = [date for text in texts for date in dates(text)]
+    question_stems = content_stems(question)
     for n, sentence in enumerate(answer.sentences):
-        text = unnumbered(answer.sentence_text(sentence))
-        if refusal(text) == "full" or set(sentence.piece.stems) <= _NO_CLAIM:
+        text = without_pointers(unnumbered(answer.sentence_text(sentence)))
+        if _claims_nothing(text, sentence):
             scores[n] = -30.0
+        elif _adds_statement(answer, sentence, text, question_stems):
+            scores[n] = max(scores[n], least)
         elif _is_unknown(text, known, days) or (
             sentence.evidence >= 0
             and surely_contradicts(text, answer.index.text_at(sentence.evidence))
@@ -226,6 +232,30 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
         elif _is_contradicted(sentence):
             scores[n] = max(scores[n], least)
     return scores
+
+
+def _claims_nothing(text: str, sentence: ReadSentence) -> bool:
+    """A refusal, a plain "Yes.", a greeting, a closing, a heading or a pointer to a source."""
+    if set(sentence.piece.stems) <= _NO_CLAIM or refusal(text) == "full":
+        return True
+    return is_frame(text)
+
+
+def _adds_statement(
+    answer: ReadAnswer, sentence: ReadSentence, text: str, question_stems: set[str]
+) -> bool:
+    """Whether a part of a sentence has a name, or only words, that no passage has.
+
+    "35 days, and stored in Iceland" is such a sentence.
+    """
+    parts = _PARTS.split(text)
+    if len(parts) < 2 or not (answer.english and answer.one_language):
+        return False
+    if sentence.support.missing_names:
+        return True
+    passage_stems = answer.index.words.keys()
+    added = [content_stems(part) - question_stems for part in parts]
+    return any(len(stems) >= 2 and stems.isdisjoint(passage_stems) for stems in added)
 
 
 def _is_unknown(text: str, known: Sequence[Figure], days: Sequence[Date]) -> bool:

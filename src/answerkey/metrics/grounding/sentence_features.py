@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 
 from answerkey.language.claims import claims
+from answerkey.language.frames import EMPHASIS, opening_end
 from answerkey.language.sentences import Piece, language_of, pieces
 from answerkey.metrics.boosted_trees import load_numbers
 from answerkey.metrics.entailment.contradiction import contradicts
@@ -34,9 +35,11 @@ MOST_FOR_MODEL = 250  # sentences of an answer; a longer one is checked by words
 _POINTED_AT = r"(?:passages?|documents?|sources?|context)"
 _OPENING = re.compile(
     rf"""\s*(?:(?:[-*•–·]\s+|\(?\d{{1,2}}[.)](?=\s)|\d{{1,2}}\s\s+)\s*
-    |(?:according\sto|based\son)\s(?:the\s)?(?:(?:provided|given)\s)?{_POINTED_AT}[^,.]{{0,20}},\s)+""",
+    |(?:yes|no),\s(?=\w+\s)|(?:according\sto|based\son)\s(?:the\s)?(?:(?:provided|given)\s)?{_POINTED_AT}[^,.]{{0,20}},\s)+""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Not a word of the passages: the statement after "No, " is what they support.
+_YES_NO = re.compile(r"(?m)(?:^\s*|(?<=[.!?]\s))(?:yes|no)(?=,\s\w+\s)", re.IGNORECASE)
 _POINTER = re.compile(
     rf"\*\*|\s*\[[\d,\s–-]+\]|\s*\((?:see )?{_POINTED_AT} [\d,\s]+(?:and \d+)?\)|\b(?:{_POINTED_AT}|steps?) \d+",
     re.IGNORECASE,
@@ -107,9 +110,7 @@ def _by_words(pair: Pair) -> ReadAnswer:
     spoken = languages(text, contexts)
     english, one_language = spoken[0] == "english", spoken[0] == spoken[1]
     found: list[ReadSentence] = []
-    for piece in pieces(
-        CITATION.sub(lambda mark: " " * len(mark[0]), text)
-    ):  # the 1 of [1] is no figure
+    for piece in pieces(_blank_marks(text)):
         support = lexical(piece, index, asked, rarity() if english else {})
         features = support.features
         if not english or not one_language:
@@ -124,6 +125,18 @@ def _by_words(pair: Pair) -> ReadAnswer:
         )
         found.append(ReadSentence(piece, support, {**features, "denied": float(denied)}, evidence))
     return ReadAnswer(text, index, tuple(found), english, one_language)
+
+
+def _blank_marks(text: str) -> str:
+    """The text with blanks for what the passages can't support, so that all places stay the same.
+
+    The numbers of citation marks are no figures; "Answer: No," is no statement.
+    """
+    for pattern in (CITATION, EMPHASIS):
+        text = pattern.sub(lambda mark: " " * len(mark[0]), text)
+    end = opening_end(text)
+    text = " " * end + text[end:]
+    return _YES_NO.sub(lambda mark: " " * len(mark[0]), text)
 
 
 def unnumbered(text: str) -> str:
