@@ -68,7 +68,8 @@ def mean_interval(
     numbers = np.asarray(values if hasattr(values, "__len__") else list(values), dtype=np.float64)
     if numbers.size < 2:
         return None
-    if bool(np.all((numbers == 0.0) | (numbers == 1.0))):
+    is_unit_scale = low in (None, 0) and high in (None, 1)
+    if is_unit_scale and bool(np.all((numbers == 0.0) | (numbers == 1.0))):
         return rate_interval(int(numbers.sum()), numbers.size)
     if low is None:
         low = min(float(numbers.min()), 0.0)

@@ -57,7 +57,7 @@ def test_a_judge_that_always_prefers_the_first_answer_has_no_preference() -> Non
     assert (found.count("A"), found.count("B"), found.count("tie")) == (0, 0, 20)
     assert (found.win_rate, found.verdict, found.p) == (0.5, NO_PREFERENCE, None)
     assert found.sentence.startswith("no preference")
-    assert "100% of the cases" in found.warnings[0]
+    assert "100 % of the cases" in found.warnings[0]
 
 
 def test_a_fair_judge_finds_the_better_run() -> None:
@@ -97,7 +97,7 @@ def test_missing_answers_equal_answers_and_other_cases() -> None:
 
 def test_a_judge_that_says_nothing_usable_is_an_error_not_a_tie() -> None:
     found = compared(["x"] * 2, ["y"] * 2, lambda first, second: "hm")
-    assert (found.decided, found.win_rate) == ([], None)
+    assert (found.decided_cases, found.win_rate) == ([], None)
     assert found.to_json()["errors"] == 2
     assert "could not be judged" in found.warnings[0]
 

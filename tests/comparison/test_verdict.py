@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from tests.support.compare_building import outcome, side, simple
 
-from answerkey.comparison.comparison import compare_sides, comparison_json
-from answerkey.comparison.verdict import CompareGate, format_number, gate_failures
+from answerkey.comparison.comparison import compare_sides
+from answerkey.comparison.gate import CompareGate, gate_failures
+from answerkey.comparison.number_text import format_number
+from answerkey.comparison.record import comparison_json
 from answerkey.errors import InputError
 from answerkey.reports.comparison import notes
 from answerkey.types import Passage, Score
@@ -66,10 +68,10 @@ def test_no_difference_beyond_the_scale_is_promised():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"), [(150.2, "150"), (0.09123, "0.0912"), (-6.81e-6, "-0.000007"), (-1e-17, "0")]
+    ("value", "text"), [(150.2, "150"), (0.09123, "0.0912"), (-6.81e-6, "-0.000007"), (-1e-17, "0")]
 )
-def test_figures_are_plain(value: float, told: str):
-    assert format_number(value) == told
+def test_figures_are_plain(value: float, text: str):
+    assert format_number(value) == text
 
 
 def test_a_partial_run_is_said_first_and_closes_the_gate():
@@ -173,7 +175,7 @@ def test_near_identical_answers_are_told_from_changed_ones():
     ]
 
 
-def test_one_more_metric_does_not_make_another_ruler():
+def test_one_more_metric_does_not_make_another_scoring():
     a = side("a", [outcome(f"q{n}", s, "x", {"token_f1": s}) for n, s in enumerate(LOW)])
     more = [
         outcome(f"q{n}", s, "y", {"token_f1": s, "exact_match": 0.0}) for n, s in enumerate(HIGH)
@@ -224,7 +226,7 @@ def test_what_repeats_of_the_same_bot_differ_by_is_no_regression():
     assert len(found.degraded_cases) + len(found.improved_cases) + flaky == len(found.moves)
 
 
-def test_a_repeat_under_another_ruler_is_refused():
+def test_a_repeat_under_another_profile_is_refused():
     with pytest.raises(InputError, match="not a repeat"):
         compare_sides(simple("a", LOW), simple("b", HIGH), [simple("r", LOW, profile="p2")])
 
@@ -284,7 +286,7 @@ def test_too_few_cases_say_how_many_would_be_enough():
         simple("a", before.tolist()),
         simple("b", (before + random.normal(0, 0.3, 30)).tolist(), answer="no"),
     )
-    [reason] = gate_failures(found)
+    [reason] = gate_failures(found, CompareGate(margin=0.05))
     assert reason.startswith("too few cases to tell: the score changed by ")
     assert 150 < int(reason.rpartition("about ")[2].split()[0]) < 500
     assert gate_failures(found, CompareGate(margin=0.3)) == []
@@ -293,7 +295,9 @@ def test_too_few_cases_say_how_many_would_be_enough():
 def test_cases_missing_in_b_are_never_better_and_fail_the_gate():
     found = compare_sides(simple("a", [*LOW, *LOW]), simple("b", [*HIGH, *HIGH][:18], answer="no"))
     assert found.verdict == "not comparable"
-    assert found.sentence.startswith("not comparable: 2 cases of A missing in B; over 18 cases")
+    assert found.sentence.startswith(
+        "not comparable: 2 cases of A missing in B; 17 % → 89 % passed; over 18 cases"
+    )
     assert gate_failures(found)[0] == "2 cases of A missing in B: q18, q19"
 
 

@@ -116,7 +116,7 @@ def test_a_whole_run_is_not_called_damaged(cli, run):
     without_records(run)
     assert cli("summary", run).code == 0
     assert open_run(run).passed
-    assert not compare(run, run).changed.unfinished
+    assert not compare(run, run).changed.unfinished_runs
 
 
 def test_resume_repairs_a_damaged_run(cli, run, tmp_path):

@@ -23,7 +23,8 @@ from answerkey.cases.rows import case_of_row
 from answerkey.coerce.responses import response_of_row
 from answerkey.coerce.rows import rename_columns
 from answerkey.coerce.values import Place, is_list, is_mapping
-from answerkey.comparison.comparison import Comparison, Side, compare_sides, load_side, side_of
+from answerkey.comparison.comparison import Comparison, compare_sides
+from answerkey.comparison.pair import Side, load_side, side_of
 from answerkey.comparison.prefer import Preference, prefer_outcomes, remember_flips
 from answerkey.errors import IncompleteError, InputError
 from answerkey.metrics.judge.judged_metrics import load_judge
@@ -263,7 +264,7 @@ def prefer(
     `judge` is "local", a preset, a dict of settings, or a function from prompt to text.
 
     >>> prefer(old, new, judge=my_llm).sentence  # doctest: +SKIP
-    'B is preferred: B wins 31 cases, A 12, 7 are ties (win rate of B 0.69, 95 % interval 0.57 to 0.80, p = 0.0054)'
+    'B is preferred: B wins 31 cases, A 12, 7 are ties (win rate of B 69 %, 95 % interval 57–80 %, p = 0.0054)'
     """
     first, second = _side(a), _side(b)
     with closing(judge_of(judge, workers) or load_judge(judge)) as opened:

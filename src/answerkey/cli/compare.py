@@ -18,9 +18,10 @@ from answerkey.cli.scoring_options import (
     judge_option,
     judge_settings,
 )
-from answerkey.comparison.comparison import compare_runs, comparison_json
+from answerkey.comparison.comparison import compare_runs
+from answerkey.comparison.gate import CompareGate, end_of_comparison, gate_failures
 from answerkey.comparison.prefer import prefer_runs, preference_text
-from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
+from answerkey.comparison.record import comparison_json
 from answerkey.errors import InputError, SettingsError, StorageError
 from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import load_judge

@@ -1,115 +1,245 @@
-"""Two runs, case by case: the columns of each run, the cases in both, and how much a bot differs from itself.
+"""Two runs, case by case: the columns of each run, and the cases in both.
 
-Outcomes are read once and not kept: 100,000 cases with 10 metrics take some 40 MB.
+This module is the only one of the package that reads runs. Outcomes are read once and not kept:
+100,000 cases with 10 metrics take some 60 MB.
 """
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from math import nan
+from math import isnan, nan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from answerkey.errors import InputError
-from answerkey.runs.records import SCORING, cluster_of
+from answerkey.errors import InputError, SettingsError
+from answerkey.runs.manifest import Manifest
+from answerkey.runs.records import cluster_of, digest_of, digest_of_metrics, to_json
 from answerkey.runs.repeats import is_flaky
+from answerkey.runs.store import DAMAGED, profile_of, read_manifest, read_outcomes
 from answerkey.text import words
-from answerkey.types import Outcome, Status
+from answerkey.types import Case, Outcome, Profile, Response, Status
 
 if TYPE_CHECKING:
     from answerkey.intervals import NumberArray
 
-_SHOWN = 200
+_LONGEST_TEXT = 200  # of a question or answer that a comparison lists
 
 
 @dataclass(slots=True)
 class Side:
-    """One run as columns in case order. A missing number is NaN, only inside here; `passed` is 0 or 1.
-    `cluster` is the column of clusters that the suite names, `flaky` are the cases whose repeats both passed and
-    failed; `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile;
-    `errors` counts the errors of each metric."""
+    """One run as columns in case order. A missing number is NaN, only inside here.
+
+    `passed` is 0 or 1. `cluster` is the column of clusters that the suite names; `flaky` are the
+    cases whose repeats both passed and failed; `partial` says how much of an unfinished run is here,
+    and why; `scale` is the highest score of its profile; `errors` counts the errors of each metric.
+    `criteria` has a hash of each criterion of the suite. `has_current_metrics`: the metrics were of
+    the versions that are installed here, so that their names say all about them.
+    """
 
     name: str
     fingerprint: Mapping[str, str]
     partial: str = ""
     scale: float | None = None
     settings: dict[str, object] = field(default_factory=dict[str, object])
+    criteria: dict[str, str] = field(default_factory=dict[str, str])
+    has_current_metrics: bool = True
     cluster: str = ""
     repeats: int = 1
     flaky: set[str] = field(default_factory=set[str])
     ids: list[str] = field(default_factory=list[str])
     questions: list[str] = field(default_factory=list[str])
+    answer_texts: list[str] = field(default_factory=list[str])
     clusters: list[str] = field(default_factory=list[str])
+    groups: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     cases: list[bytes] = field(default_factory=list[bytes])
     answers: list[bytes] = field(default_factory=list[bytes])
     wordings: list[bytes] = field(default_factory=list[bytes])
     evidence: list[bytes] = field(default_factory=list[bytes])
     statuses: list[str] = field(default_factory=list[str])
+    kinds: list[str] = field(default_factory=list[str])
     score: array[float] = field(default_factory=lambda: array("d"))
     quality: array[float] = field(default_factory=lambda: array("d"))
     passed: array[float] = field(default_factory=lambda: array("d"))
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    tokens: array[float] = field(default_factory=lambda: array("d"))
+    cost: array[float] = field(default_factory=lambda: array("d"))
     metrics: dict[str, array[float]] = field(default_factory=dict[str, "array[float]"])
     errors: dict[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
         return len(self.ids)
 
-
-def read_side(
-    name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome], cluster: str = ""
-) -> Side:
-    """Stream the outcomes of a run into columns; `cluster` is the column of clusters, by default `cluster`."""
-    side = Side(name, fingerprint, cluster=cluster)
-    for row, outcome in enumerate(outcomes):
-        case, response, verdict = outcome.case, outcome.response, outcome.verdict
-        side.ids.append(case.id)
-        side.questions.append(case.question[:_SHOWN])
-        side.clusters.append(cluster_of(case, side.cluster or None) or case.id)
+    def add(self, outcome: Outcome, by: str = "") -> None:
+        """Append one outcome; `by` names the column that groups the cases."""
+        case = outcome.case
+        replies = [attempt.response for attempt in outcome.attempts] or [outcome.response]
+        self.ids.append(case.id)
+        self.questions.append(case.question[:_LONGEST_TEXT])
+        self.clusters.append(cluster_of(case, self.cluster or None) or case.id)
+        self.cases.append(_hash_case(case))
+        if by:
+            self.groups.append(groups_of(outcome, by))
         if is_flaky(attempt.verdict for attempt in outcome.attempts):
-            side.flaky.add(case.id)
-        relevant = sorted(case.relevant.items()) if case.relevant else ()
-        known = (
-            case.question,
-            case.expected,
-            case.expected_route,
-            case.acceptable_routes,
-            relevant,
-        )
-        side.cases.append(_hash(repr((known, case.criteria, case.history))))
-        replies = [attempt.response for attempt in outcome.attempts] or [response]
+            self.flaky.add(case.id)
+        self._add_replies(replies)
+        self._add_verdict(outcome)
+        self._add_scores(outcome)
+
+    def _add_replies(self, replies: list[Response]) -> None:
         texts = [reply.answer or "" for reply in replies]
-        given = [
-            f"{reply.answer is None} {reply.error is None} {reply.answer or ''}"
-            for reply in replies
-        ]
-        side.answers.append(_hash("\x1f".join(given)))
+        self.answer_texts.append((replies[0].error or texts[0])[:_LONGEST_TEXT])
+        # No answer, an error and an empty answer are three things.
+        kinds = [f"{reply.answer is None} {reply.error is None}" for reply in replies]
+        pairs = zip(kinds, texts, strict=True)
+        self.answers.append(_hash("\x1f".join(f"{kind} {text}" for kind, text in pairs)))
         wording = "\x1f".join(" ".join(words(text)) for text in texts)
-        side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
+        self.wordings.append(_hash(wording) if any(texts) else self.answers[-1])
         evidence = ""
         for reply in replies:
             passages = [(each.id, each.page, each.text) for each in reply.passages]
             evidence += repr((reply.route, reply.sources, reply.retrieved, passages))
-        side.evidence.append(_hash(evidence))
-        side.statuses.append(verdict.status)
-        side.score.append(nan if verdict.score is None else verdict.score)
-        side.quality.append(nan if verdict.quality is None else verdict.quality)
-        side.passed.append(nan if verdict.score is None else verdict.passed)
+        self.evidence.append(_hash(evidence))
+        self.seconds.append(_number_or_nan(replies[0].seconds))
+        self.tokens.append(_number_or_nan(_total_tokens(replies[0])))
+        self.cost.append(_number_or_nan(replies[0].cost))
+
+    def _add_verdict(self, outcome: Outcome) -> None:
+        verdict = outcome.verdict
+        self.statuses.append(verdict.status)
+        self.kinds.append(verdict.kind)
+        self.score.append(_number_or_nan(verdict.score))
+        self.quality.append(_number_or_nan(verdict.quality))
+        self.passed.append(nan if verdict.score is None else verdict.passed)
+
+    def _add_scores(self, outcome: Outcome) -> None:
+        row = len(self) - 1
         for metric, score in outcome.scores.items():
             if score.error is not None:
-                side.errors[metric] = side.errors.get(metric, 0) + 1
-            column = side.metrics.setdefault(metric, array("d"))
+                self.errors[metric] = self.errors.get(metric, 0) + 1
+            column = self.metrics.setdefault(metric, array("d"))
             column.extend([nan] * (row - len(column)))
-            column.append(nan if score.value is None else score.value)
-    for column in side.metrics.values():
-        column.extend([nan] * (len(side) - len(column)))
-    return side
+            column.append(_number_or_nan(score.value))
+
+    def fill(self) -> None:
+        """Make all columns equally long, once every outcome was added."""
+        for column in self.metrics.values():
+            column.extend([nan] * (len(self) - len(column)))
+
+
+def _number_or_nan(value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return nan
+
+
+def _total_tokens(response: Response) -> int | None:
+    if response.prompt_tokens is None and response.completion_tokens is None:
+        return None
+    return (response.prompt_tokens or 0) + (response.completion_tokens or 0)
+
+
+def _hash_case(case: Case) -> bytes:
+    """Everything that makes a case: an edited one is not compared with what it was."""
+    relevant = sorted(case.relevant.items()) if case.relevant else ()
+    answer = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
+    return _hash(repr((answer, case.criteria, case.history)))
 
 
 def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def groups_of(outcome: Outcome, by: str) -> tuple[str, ...]:
+    """The groups that a case belongs to: its type, route, tags, or the value of any column."""
+    case = outcome.case
+    if by in ("tag", "tags"):
+        return case.tags
+    if by == "route":
+        # The expected route is the same in both runs; the reported one need not be.
+        value = case.expected_route or outcome.response.route
+    elif by in case.extra:
+        value = case.extra[by]
+    elif by in _GROUPING_FIELDS:
+        value = getattr(case, by)
+    else:
+        value = None
+    return () if value in (None, "") else (str(value),)
+
+
+_GROUPING_FIELDS = ("type", "priority", "source_file", "expected_route")
+
+
+def read_side(
+    name: str,
+    fingerprint: Mapping[str, str],
+    outcomes: Iterable[Outcome],
+    cluster: str = "",
+    by: str = "",
+) -> Side:
+    """Stream the outcomes of a run into columns."""
+    side = Side(name, fingerprint, cluster=cluster)
+    for outcome in outcomes:
+        side.add(outcome, by)
+    side.fill()
+    return side
+
+
+def load_side(path: str | Path, by: str = "") -> Side:
+    """The columns of a run, streamed from its folder."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    return side_of(str(path), manifest, read_outcomes(folder), profile_of(folder), by)
+
+
+def side_of(
+    name: str,
+    manifest: Manifest,
+    outcomes: Iterable[Outcome],
+    profile: Profile | None,
+    by: str = "",
+) -> Side:
+    """The columns of a run, from its manifest and outcomes."""
+    settings = manifest.settings
+    side = read_side(name, manifest.fingerprint, outcomes, settings.statistics.cluster, by)
+    if not len(side):
+        raise InputError(
+            f"{name}: the run has no finished case to compare; "
+            "finish it with `answerkey run … --resume`"
+        )
+    side.partial = _describe_partial(manifest, len(side))
+    side.scale = profile.scale if profile else None
+    side.repeats = settings.run.repeats
+    side.criteria = {each.name: digest_of(to_json(each)) for each in manifest.criteria}
+    side.has_current_metrics = _has_current_metrics(manifest)
+    side.settings = {
+        "target": settings.target,
+        "judge": settings.judge,
+        "embedding": settings.embedding,
+        "settings": settings.metrics,
+        "run": {"repeats": side.repeats, "require": settings.run.require},
+    }
+    return side
+
+
+def _describe_partial(manifest: Manifest, finished: int) -> str:
+    """How much of an unfinished run is here, and why; empty for a complete one."""
+    if not manifest.partial or manifest.partial.startswith(DAMAGED):
+        return manifest.partial
+    if finished >= (manifest.count or 0):
+        return ""  # it has an outcome, even an error, for every case
+    why = "not finished" if manifest.partial == "in progress" else manifest.partial
+    return f"{finished} of {manifest.count} cases: {why}"
+
+
+def _has_current_metrics(manifest: Manifest) -> bool:
+    try:
+        digest = digest_of_metrics(manifest.metrics, manifest.criteria)
+    except SettingsError:  # a metric of the user's that is not imported here
+        return False
+    return digest == manifest.fingerprint.get("metrics")
 
 
 Columns = tuple["NumberArray", "NumberArray", "NumberArray | None"]
@@ -117,8 +247,11 @@ Columns = tuple["NumberArray", "NumberArray", "NumberArray | None"]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows of the cases in both runs, in A's order. An edited case has its id in both runs but is left out. `clusters`
-    has a number per pair where some pairs are dependent; None where each case stands alone."""
+    """Rows of the cases in both runs, in A's order.
+
+    An edited case has its id in both runs but is left out. `clusters` has a number per pair if some
+    pairs are dependent; None if each case stands alone.
+    """
 
     a: Side
     b: Side
@@ -133,7 +266,7 @@ class Pairs:
         return len(self.rows_a)
 
     def rows(self) -> Iterable[tuple[int, int]]:
-        """Of each case its row in A and its row in B."""
+        """The row in A and the row in B of each case."""
         return zip(self.rows_a.tolist(), self.rows_b.tolist(), strict=True)
 
     def metrics(self) -> list[str]:
@@ -141,34 +274,61 @@ class Pairs:
         return [name for name in self.a.metrics if name in self.b.metrics]
 
     def both(self, a: Any, b: Any) -> Columns:
-        """Of two columns the values of the cases that have one in both runs, and their clusters."""
+        """The values of the cases that have one in both columns, and their clusters."""
         import numpy as np
 
-        left, right = np.asarray(a)[self.rows_a], np.asarray(b)[self.rows_b]
+        left = np.asarray(a)[self.rows_a]
+        right = np.asarray(b)[self.rows_b]
         present = ~(np.isnan(left) | np.isnan(right))
-        return (
-            left[present],
-            right[present],
-            None if self.clusters is None else self.clusters[present],
-        )
+        clusters = None if self.clusters is None else self.clusters[present]
+        return left[present], right[present], clusters
 
-    def score_with_errors(self) -> Columns:
-        """The overall scores; a case that has a score in A and an error in B scores 0 in B."""
+    def scores(self, *, errors_as_zero: bool = False) -> Columns:
+        """The overall scores.
+
+        A bot must not win by answering less: a case that has a score in A and could not be scored in
+        B scores 0 in B. Errors in B are left out, or with `errors_as_zero` score 0 as well.
+        """
+        return self.both(self.a.score, self._losses_as_zero(self.b.score, errors_as_zero))
+
+    def passes(self) -> Columns:
+        """Pass (1) and fail (0); a case that could not be scored in B alone counts as failed."""
+        return self.both(self.a.passed, self._losses_as_zero(self.b.passed, errors_as_zero=False))
+
+    def _losses_as_zero(self, column: array[float], errors_as_zero: bool) -> NumberArray:
         import numpy as np
 
-        lost = [status == Status.ERROR for status in self.b.statuses]
-        return self.both(self.a.score, np.where(lost, 0.0, self.b.score))
+        zeroed = np.array(column)
+        for j, status in enumerate(self.b.statuses):
+            if isnan(zeroed[j]) and (errors_as_zero or status != Status.ERROR):
+                zeroed[j] = 0.0
+        return zeroed
 
-    def lost(self) -> list[str]:
+    def lost_cases(self) -> list[str]:
         """Ids with a verdict in A and none in B."""
         return [
             self.a.ids[i]
             for i, j in self.rows()
-            if self.a.passed[i] >= 0 and not self.b.passed[j] >= 0
+            if not isnan(self.a.passed[i]) and isnan(self.b.passed[j])
         ]
 
+    def unscored_cases(self) -> list[str]:
+        """The lost cases that did not end in an error: nothing in B's answer could be scored."""
+        return [
+            self.a.ids[i]
+            for i, j in self.rows()
+            if not isnan(self.a.passed[i])
+            and isnan(self.b.passed[j])
+            and self.b.statuses[j] != Status.ERROR
+        ]
 
-def pair(a: Side, b: Side) -> Pairs:
+    def select(self, rows: NumberArray) -> Pairs:
+        """Some of the pairs."""
+        clusters = None if self.clusters is None else self.clusters[rows]
+        return Pairs(self.a, self.b, self.rows_a[rows], self.rows_b[rows], clusters, (), (), ())
+
+
+def pair_cases(a: Side, b: Side) -> Pairs:
     """Match the cases by id."""
     import numpy as np
 
@@ -185,62 +345,21 @@ def pair(a: Side, b: Side) -> Pairs:
         else:
             rows.append((row, other))
     matched = np.array(rows, dtype=np.intp).reshape(-1, 2)
-    names = [a.clusters[row] for row, _ in rows] if a.clusters else []
-    numbers = (
-        np.unique(np.array(names), return_inverse=True)[1] if len(set(names)) < len(names) else None
-    )
     return Pairs(
-        a, b, matched[:, 0], matched[:, 1], numbers, tuple(where), tuple(removed), tuple(edited)
+        a=a,
+        b=b,
+        rows_a=matched[:, 0],
+        rows_b=matched[:, 1],
+        clusters=_number_clusters([a.clusters[row] for row, _ in rows]),
+        added=tuple(where),
+        removed=tuple(removed),
+        edited=tuple(edited),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """How much a bot differs from itself, from A and its repeats. Two runs differ by less than `floor` 19 times in 20.
-    `low` and `high` are the range of scores of each pair; `flaky` are the cases that both passed and failed."""
-
-    runs: int
-    sd: float
-    floor: float
-    low: NumberArray
-    high: NumberArray
-    flaky: tuple[str, ...]
-
-    def covers(self, row: int, score: float) -> bool:
-        """Whether the score lies in the range that this case takes without any change."""
-        return bool(self.low[row] <= score <= self.high[row])
-
-
-def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
-    """None if no case was scored at least twice."""
+def _number_clusters(names: list[str]) -> NumberArray | None:
     import numpy as np
 
-    a = pairs.a
-    columns = [np.asarray(a.score)[pairs.rows_a]]
-    passes = [np.asarray(a.passed)[pairs.rows_a]]
-    for repeat in repeats:
-        for part in SCORING:
-            if a.fingerprint.get(part, "") != repeat.fingerprint.get(part, ""):
-                raise InputError(
-                    f"{repeat.name} is not a repeat of {a.name}: its {part} differs; "
-                    "score it with the same profile and judge first (`answerkey rescore`)"
-                )
-        where = {case_id: row for row, case_id in enumerate(repeat.ids)}
-        rows = [
-            where.get(a.ids[i], -1) for i, _ in pairs.rows()
-        ]  # a case that it lacks has the last value
-        columns.append(np.append(np.asarray(repeat.score), np.nan)[rows])
-        passes.append(np.append(np.asarray(repeat.passed), np.nan)[rows])
-    scores, passed = np.stack(columns), np.stack(passes)
-    seen = (~np.isnan(scores)).sum(axis=0) >= 2
-    if not seen.any():
+    if len(set(names)) == len(names):
         return None
-    variance = float(np.nanvar(scores[:, seen], axis=0, ddof=1).mean())
-    floor = 1.959963984540054 * math.sqrt(2 * variance / int(seen.sum()))
-    low = np.where(np.isnan(scores), np.inf, scores).min(axis=0)
-    high = np.where(np.isnan(scores), -np.inf, scores).max(axis=0)
-    flips = (passed == 1).any(axis=0) & (passed == 0).any(axis=0)
-    flaky = tuple(
-        a.ids[i] for (i, _), flips_here in zip(pairs.rows(), flips, strict=True) if flips_here
-    )
-    return Noise(len(columns), math.sqrt(variance), floor, low, high, flaky)
+    return np.unique(np.array(names), return_inverse=True)[1]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from math import comb
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from answerkey.distributions import sign_test_p
 from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, read_json, write_file
 from answerkey.intervals import mean_interval
@@ -18,6 +18,7 @@ from answerkey.llm.chat import CallTotals
 from answerkey.metrics.judge.exam import OrderFlips, remember
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
+from answerkey.percentages import format_percent, format_rate
 from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.text import format_count
 from answerkey.types import Outcome, Score
@@ -41,6 +42,8 @@ _FIGURES = (
 )
 _SURE = 0.05
 _MANY_FLIPS = 0.3
+_MANY_LONGER = 0.8
+_ENOUGH_WINNERS = 10  # with fewer, the longer answer wins most of them by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Preference:
     """Run B against run A, case by case. `win_rate` is B's: a tie counts half.
 
     >>> prefer(run_a, run_b, judge="groq").sentence  # doctest: +SKIP
-    'B is preferred: it wins 31 cases, A 12, 7 are ties (win rate of B 0.69, 95 % interval 0.57 to 0.80, p = 0.005)'
+    'B is preferred: it wins 31 cases, A 12, 7 are ties (win rate of B 69 %, 95 % interval 57–80 %, p = 0.005)'
     """
 
     name_a: str
@@ -76,14 +79,16 @@ class Preference:
 
     def __repr__(self) -> str:
         """The result in a sentence, how often the order decided, and reasons not to rely on the judge."""
-        flips = [] if self.flip_rate is None else [f"flips: {self.flip_rate:.0%}, counted as ties"]
-        return "\n  ".join([self.sentence, *flips, *self.warnings])
+        lines = [self.sentence]
+        if self.flip_rate is not None:
+            lines.append(f"flips: {format_percent(self.flip_rate)}, counted as ties")
+        return "\n  ".join([*lines, *self.warnings])
 
     def count(self, winner: Winner) -> int:
         return sum(case.winner == winner for case in self.cases)
 
     @property
-    def decided(self) -> list[PreferredCase]:
+    def decided_cases(self) -> list[PreferredCase]:
         """The cases with a verdict, ties included."""
         return [case for case in self.cases if case.winner]
 
@@ -92,20 +97,26 @@ class Preference:
         return sum(case.flipped for case in self.cases)
 
     @property
+    def judged_count(self) -> int:
+        """The number of cases that the judge was asked about and decided."""
+        return len(self.decided_cases) - self.identical
+
+    @property
     def flip_rate(self) -> float | None:
-        """Of the cases that the judge was asked about."""
-        asked = len(self.decided) - self.identical
-        return self.flips / asked if asked > 0 else None
+        """The share of the judged cases in which the order decided."""
+        return self.flips / self.judged_count if self.judged_count > 0 else None
 
     @property
     def first_shown_rate(self) -> float | None:
         """How often the answer shown first was chosen; 0.5 is fair. Two choices per case."""
-        asked = [
+        chosen = [
             case
-            for case in self.decided
+            for case in self.decided_cases
             if case.first_shown or case.winner != "tie" or case.flipped
         ]
-        return sum(case.first_shown for case in asked) / (2 * len(asked)) if asked else None
+        if not chosen:
+            return None
+        return sum(case.first_shown for case in chosen) / (2 * len(chosen))
 
     @property
     def longer_rate(self) -> float | None:
@@ -130,13 +141,12 @@ class Preference:
 
     @property
     def p(self) -> float | None:
-        """Of the sign test over the cases with a winner, two-sided and exact."""
-        wins, losses = self.count("B"), self.count("A")
-        n = wins + losses
-        if not n:
+        """Of the exact two-sided sign test over the cases with a winner."""
+        wins = self.count("B")
+        losses = self.count("A")
+        if not wins + losses:
             return None
-        tail = sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2**n
-        return min(1.0, 2 * tail)
+        return sign_test_p(wins, losses)
 
     @property
     def verdict(self) -> str:
@@ -147,34 +157,36 @@ class Preference:
 
     @property
     def sentence(self) -> str:
-        wins = f"B wins {format_count(self.count('B'), 'case')}, A {self.count('A')}, {self.count('tie')} are ties"
         if self.win_rate is None:
             return "no case could be compared"
-        low, high = self.win_rate_ci95 or (self.win_rate, self.win_rate)
-        figures = f"win rate of B {self.win_rate:.2f}, 95 % interval {low:.2f} to {high:.2f}"
-        p = f", p = {self.p:.2g}" if self.p is not None else ""
+        won = format_count(self.count("B"), "case")
+        wins = f"B wins {won}, A {self.count('A')}, {self.count('tie')} are ties"
+        figures = f"win rate of B {format_rate(self.win_rate, self.win_rate_ci95)}"
+        p = "" if self.p is None else f", p = {self.p:.2g}"
         head = NO_PREFERENCE if self.verdict == NO_PREFERENCE else f"{self.verdict} is preferred"
         return f"{head}: {wins} ({figures}{p})"
 
     @property
     def warnings(self) -> list[str]:
         """Reasons not to rely on this judge."""
-        found: list[str] = []
-        if (self.flip_rate or 0) >= _MANY_FLIPS:
-            found.append(
-                f"the judge changed its choice with the order in {self.flip_rate:.0%} of the cases: "
+        reasons: list[str] = []
+        if self.flip_rate is not None and self.flip_rate >= _MANY_FLIPS:
+            share = format_percent(self.flip_rate)
+            reasons.append(
+                f"the judge changed its choice with the order in {share} of the cases: "
                 "its preferences depend on the order, not on the answers"
             )
-        if (self.longer_rate or 0) >= 0.8 and self.count("A") + self.count("B") >= 10:
-            found.append(
-                f"the longer answer won {self.longer_rate:.0%} of the cases: the judge may prefer length"
+        has_winners = self.count("A") + self.count("B") >= _ENOUGH_WINNERS
+        if has_winners and self.longer_rate is not None and self.longer_rate >= _MANY_LONGER:
+            share = format_percent(self.longer_rate)
+            reasons.append(
+                f"the longer answer won {share} of the cases: the judge may prefer length"
             )
         errors = [case for case in self.cases if case.error]
         if errors:
-            found.append(
-                f"{format_count(len(errors), 'case')} could not be judged: {errors[0].error}"
-            )
-        return found
+            count = format_count(len(errors), "case")
+            reasons.append(f"{count} could not be judged: {errors[0].error}")
+        return reasons
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -193,7 +205,7 @@ class Preference:
 
     def _values(self) -> list[float]:
         points: dict[Winner, float] = {"A": 0.0, "B": 1.0, "tie": 0.5}
-        return [points[case.winner] for case in self.decided]
+        return [points[case.winner] for case in self.decided_cases]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +228,15 @@ def prefer_outcomes(
     if not shared:
         raise InputError("the runs have no case in common: cases are paired by id")
     duels = [Duel(theirs[key].case, ours[key].response, theirs[key].response) for key in shared]
-    unasked = [_unasked(duel) for duel in duels]
-    asked = [duel for duel, known in zip(duels, unasked, strict=True) if known is None]
-    scores = judge.prefer([*asked, *(duel.swapped() for duel in asked)]) if asked else []
-    judged = zip(asked, scores[: len(asked)], scores[len(asked) :], strict=True)
-    cases = tuple(known or _judged_case(*next(judged)) for known in unasked)
-    identical = sum(known is not None and known.winner == "tie" for known in unasked)
+    settled = [_settle_without_judge(duel) for duel in duels]
+    open_duels = [duel for duel, case in zip(duels, settled, strict=True) if case is None]
+    count = len(open_duels)
+    scores: Sequence[Score] = ()
+    if open_duels:
+        scores = judge.prefer([*open_duels, *(duel.swapped() for duel in open_duels)])
+    judged = zip(open_duels, scores[:count], scores[count:], strict=True)
+    cases = tuple(case or _judged_case(*next(judged)) for case in settled)
+    identical = sum(case is not None and case.winner == "tie" for case in settled)
     missing = len(ours) + len(theirs) - 2 * len(shared)
     return Preference(a[0], b[0], judge.name, cases, identical, missing, judge.usage())
 
@@ -234,61 +249,74 @@ def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
     preference = prefer_outcomes((names[0], read_outcomes(a)), (names[1], read_outcomes(b)), judge)
     remember_flips(preference, judge)
     with suppress(StorageError):  # a folder that is read-only
-        write_file(_kept(a, b), json_text(preference.to_json()))
+        write_file(_preference_file(a, b), json_text(preference.to_json()))
     return preference
 
 
 def read_preference(a: Path, b: Path) -> KeptPreference | None:
     """The latest preference between two run folders; None where no judge was asked, or the file is damaged."""
     with suppress(OSError, ValueError):
-        return msgspec.convert(read_json(_kept(a, b).read_bytes()), KeptPreference)
+        return msgspec.convert(read_json(_preference_file(a, b).read_bytes()), KeptPreference)
     return None
 
 
-def _kept(a: Path, b: Path) -> Path:
+def _preference_file(a: Path, b: Path) -> Path:
     return b / f"preferred_over_{a.resolve().name}.json"
 
 
 def remember_flips(preference: Preference, judge: Judge) -> None:
-    asked = len(preference.decided) - preference.identical
-    if asked and judge.name != "local":
-        remember(judge.fingerprint(), order_flips=OrderFlips(preference.flips, asked))
+    """Keep for the judge's card how often the order decided."""
+    count = preference.judged_count
+    if count and judge.name != "local":
+        remember(judge.fingerprint(), order_flips=OrderFlips(preference.flips, count))
 
 
-def _unasked(duel: Duel) -> PreferredCase | None:
+def _settle_without_judge(duel: Duel) -> PreferredCase | None:
     """The result of a pair that no judge is asked about: an answer is missing, or both are the same."""
     for name, response in (("A", duel.first), ("B", duel.second)):
         if response.answer is None or response.error is not None:
             return _case(duel, reason=f"no answer in {name}: {response.error or 'no answer'}")
-    same = (duel.first.answer or "").strip() == (duel.second.answer or "").strip()
-    return _case(duel, "tie", reason="the answers are the same") if same else None
+    if (duel.first.answer or "").strip() != (duel.second.answer or "").strip():
+        return None
+    return _case(duel, "tie", reason="the answers are the same")
 
 
-def _case(duel: Duel, winner: Winner = "", **found: Any) -> PreferredCase:
-    length_a, length_b = len(duel.first.answer or ""), len(duel.second.answer or "")
+def _case(duel: Duel, winner: Winner = "", **fields: Any) -> PreferredCase:
     return PreferredCase(
-        duel.case.id, duel.case.question, winner, length_a=length_a, length_b=length_b, **found
+        duel.case.id,
+        duel.case.question,
+        winner,
+        length_a=len(duel.first.answer or ""),
+        length_b=len(duel.second.answer or ""),
+        **fields,
     )
 
 
 def _judged_case(duel: Duel, forward: Score, backward: Score) -> PreferredCase:
     if forward.value is None or backward.value is None:
-        return _case(
-            duel, reason=forward.reason or backward.reason, error=forward.error or backward.error
-        )
-    chosen = (_chosen(forward.value, "A", "B"), _chosen(backward.value, "B", "A"))
-    flipped = set(chosen) == {"A", "B"}
+        reason = forward.reason or backward.reason
+        return _case(duel, reason=reason, error=forward.error or backward.error)
+    first = _choice(forward.value, "A", "B")
+    second = _choice(backward.value, "B", "A")
+    flipped = {first, second} == {"A", "B"}
+    reason = forward.reason
+    if flipped:
+        reason = f"in one order A, in the other B: {forward.reason}"
     return _case(
         duel,
-        chosen[0] if chosen[0] == chosen[1] else "tie",
+        first if first == second else "tie",
         flipped=flipped,
         first_shown=(forward.value == 1.0) + (backward.value == 1.0),
-        reason=f"in one order A, in the other B: {forward.reason}" if flipped else forward.reason,
+        reason=reason,
     )
 
 
-def _chosen(value: float, first: Winner, second: Winner) -> Winner:
-    return first if value > 0.5 else second if value < 0.5 else "tie"
+def _choice(value: float, first: Winner, second: Winner) -> Winner:
+    if value > 0.5:
+        return first
+    if value < 0.5:
+        return second
+    return "tie"
 
 
 def preference_text(preference: Preference, most: int = 20) -> str:
@@ -297,20 +325,18 @@ def preference_text(preference: Preference, most: int = 20) -> str:
     lines = [p.sentence, f"judged by {p.judge}, each pair in both orders"]
     if p.flip_rate is not None:
         lines.append(
-            f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties"
+            f"flips: {p.flips} of {p.judged_count} ({format_percent(p.flip_rate)}), counted as ties"
         )
     if p.identical:
         lines.append(f"{format_count(p.identical, 'case')} with the same answer in both runs")
     if p.only_in_one:
         lines.append(f"{format_count(p.only_in_one, 'case')} in only one of the runs, left out")
     lines += [f"warning: {warning}" for warning in p.warnings]
-    listed = [case for case in p.cases if case.winner in ("A", "B")] + [
-        case for case in p.cases if case.flipped
-    ]
-    lines += [
-        f"  {'flip' if case.flipped else case.winner:<4}  {case.id}: {case.reason}"
-        for case in listed[:most]
-    ]
+    listed = [case for case in p.cases if case.winner in ("A", "B")]
+    listed += [case for case in p.cases if case.flipped]
+    for case in listed[:most]:
+        result = "flip" if case.flipped else case.winner
+        lines.append(f"  {result:<4}  {case.id}: {case.reason}")
     if len(listed) > most:
         lines.append(f"  and {len(listed) - most} more (--cases N)")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""A comparison for the terminal, for a pull request, and as two charts. The sentence of the verdict always comes first."""
+"""A comparison for the terminal and for a pull request. The verdict always comes first."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from answerkey.comparison.comparison import CaseChange, Comparison
-from answerkey.comparison.significance import Difference, effect_size
-from answerkey.comparison.verdict import beyond, format_number
-from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, add_title, layer, number
-from answerkey.reports.chart_style import name as category
+from answerkey.comparison.number_text import format_number, format_rates
+from answerkey.comparison.significance import ALPHA, Difference, effect_size
+from answerkey.comparison.verdict import describe_test, is_beyond_scale
+from answerkey.reports.comparison_charts import comparison_charts
 from answerkey.reports.markdown import code_span, escape_markdown
 from answerkey.reports.numbers import format_figure
 from answerkey.reports.tables import align_columns
@@ -30,195 +30,278 @@ COLUMNS = (
     "d_z",
     "won/lost/tied",
 )
+OVERALL = "overall score"
+_TERMINAL_COLUMNS = ("", "n", "A", "B", "B − A", "95 % interval", "p", "+/−/=")
+_TERMINAL_WIDTH = 100
+_LONGEST_ANSWER = 90
+_LONGEST_QUESTION = 70
+_METHODS = {
+    "studentised bootstrap": "studentised bootstrap, 10,000 draws, fixed seed",
+    "t": "Student's t (more than 200 cases)",
+    "t with both ends of the scale": "Student's t, widened because most cases changed alike",
+}
 
 
 def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
-    """Plain text for the terminal."""
+    """Plain text for the terminal, at most 100 columns wide."""
     c = comparison
     lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "What changed"]
     lines += [f"  {line}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"{title}: {len(flips)}{_first_of(flips, cases)}"]
-        lines += [
-            f"  {_case_line(flip)}{', flaky' if flip.flaky else ''}" for flip in flips[:cases]
-        ]
-    lines += ["", *align_columns([COLUMNS, *table_rows(c)]), "", *notes(c)]
+        for flip in flips[:cases]:
+            lines += _flip_lines(flip)
+    lines += ["", *_terminal_table(c), "", *notes(c)]
     for title, moves in case_lists(c):
-        lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
-        lines += [f"  {_signed(move.diff)}  {_case_line(move)}" for move in moves[:cases]]
+        lines += ["", f"{title}, same verdict: {len(moves)}{_first_of(moves, cases)}"]
+        lines += [f"  {_format_signed(move.diff)}  {_case_line(move)}" for move in moves[:cases]]
     return printable("\n".join(lines) + "\n")
+
+
+def _flip_lines(flip: CaseChange) -> list[str]:
+    """A case that newly fails or passes, with both answers."""
+    flaky = ", flaky" if flip.flaky else ""
+    return [
+        f"  {_case_line(flip)}{flaky}",
+        f"    A: {_one_line(flip.answer_a, _LONGEST_ANSWER)}",
+        f"    B: {_one_line(flip.answer_b, _LONGEST_ANSWER)}",
+    ]
+
+
+def _one_line(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    if len(line) > longest:
+        return f"{line[: longest - 1]}…"
+    return line or "(empty)"
+
+
+def _terminal_table(c: Comparison) -> list[str]:
+    """The figures that fit; names are cut so that no line is wider than 100 columns."""
+    rows = [_TERMINAL_COLUMNS, *(_terminal_row(n, d) for n, d in _differences(c).items())]
+    others = [max(map(len, column)) for column in list(zip(*rows, strict=True))[1:]]
+    room = max(12, _TERMINAL_WIDTH - sum(others) - 2 * len(others))
+    return align_columns([[short_label(row[0], room), *row[1:]] for row in rows])
+
+
+def _terminal_row(name: str, figures: Difference) -> tuple[str, ...]:
+    cells = _table_row(name, figures)
+    p = cells[6] if name in (OVERALL, "quality") else cells[7]
+    return (cells[0], str(figures.n), *cells[2:6], p, cells[11])
 
 
 def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """Markdown for a pull request; text of a bot stays plain text."""
     c = comparison
-    lines = [
-        f"## {escape_markdown(c.verdict)}",
-        "",
-        escape_markdown(c.sentence),
-        "",
-        f"A `{code_span(c.name_a)}`, B `{code_span(c.name_b)}`",
-        "",
-    ]
+    names = f"A `{code_span(c.name_a)}`, B `{code_span(c.name_b)}`"
+    lines = [f"## {escape_markdown(c.verdict)}", "", escape_markdown(c.sentence), "", names, ""]
     lines += [f"- {escape_markdown(line)}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"**{title}: {len(flips)}{_first_of(flips, cases)}**", ""]
-        lines += [
-            f"- `{code_span(f.id)}` {escape_markdown(f.question)} ({escape_markdown(move_status(f))})"
-            for f in flips[:cases]
-        ]
+        for flip in flips[:cases]:
+            lines += _markdown_flip(flip)
     lines += ["", "<details><summary>Statistics</summary>", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [
-        f"| `{code_span(name)}` | {' | '.join(escape_markdown(value) for value in rest)} |"
-        for name, *rest in table_rows(c)
-    ]
+    for name, *rest in table_rows(c):
+        cells = " | ".join(escape_markdown(value) for value in rest)
+        lines.append(f"| `{code_span(name)}` | {cells} |")
     lines += ["", *(f"- {escape_markdown(note)}" for note in notes(c)), "", "</details>"]
     for title, moves in case_lists(c):
-        lines += [
-            "",
-            f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>",
-            "",
-        ]
+        summary = f"{title}, same verdict: {len(moves)}{_first_of(moves, cases)}"
+        lines += ["", f"<details><summary>{summary}</summary>", ""]
         lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
-        for m in moves[:cases]:
-            scores = f"{format_figure(m.score_a)} | {format_figure(m.score_b)}"
-            lines.append(
-                f"| `{code_span(m.id)}` | {escape_markdown(m.question)} | {scores} | {escape_markdown(move_status(m))} |"
-            )
+        lines += [_markdown_move(move) for move in moves[:cases]]
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
 
 
-def flip_lists(c: Comparison) -> list[tuple[str, Sequence[CaseChange]]]:
-    """The cases that newly fail and newly pass; a list without cases is left out."""
+def _markdown_flip(flip: CaseChange) -> list[str]:
+    question = escape_markdown(flip.question)
+    status = escape_markdown(move_status(flip))
+    answer_a = escape_markdown(_one_line(flip.answer_a, _LONGEST_ANSWER))
+    answer_b = escape_markdown(_one_line(flip.answer_b, _LONGEST_ANSWER))
     return [
-        each
-        for each in (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing))
-        if each[1]
+        f"- `{code_span(flip.id)}` {question} ({status})",
+        f"  - A: {answer_a}",
+        f"  - B: {answer_b}",
     ]
 
 
+def _markdown_move(move: CaseChange) -> str:
+    scores = f"{format_figure(move.score_a)} | {format_figure(move.score_b)}"
+    question = escape_markdown(move.question)
+    status = escape_markdown(move_status(move))
+    return f"| `{code_span(move.id)}` | {question} | {scores} | {status} |"
+
+
+def flip_lists(c: Comparison) -> list[tuple[str, Sequence[CaseChange]]]:
+    """The cases that newly fail and newly pass; a list without cases is left out."""
+    lists = (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing))
+    return [(title, cases) for title, cases in lists if cases]
+
+
 def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
-    """The cases that moved, likewise. If the scoring setup changed, they are scored differently, not better or worse."""
-    lower, higher = (
-        ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
-    )
-    return [each for each in ((lower, c.degraded_cases), (higher, c.improved_cases)) if each[1]]
+    """The other cases whose score moved; a case is listed once.
+
+    If the scoring setup changed, they are scored differently, not better or worse.
+    """
+    listed = {case.id for case in (*c.newly_failing, *c.newly_passing)}
+    lower = [case for case in c.degraded_cases if case.id not in listed]
+    higher = [case for case in c.improved_cases if case.id not in listed]
+    titles = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
+    return [(title, cases) for title, cases in zip(titles, (lower, higher), strict=True) if cases]
 
 
 def comparison_values(c: Comparison) -> dict[str, Any]:
-    """What every page of a comparison shows."""
-    tables = {"header": COLUMNS, "table": table_rows(c), "metrics": metric_rows(c)}
-    return {**tables, "notes": notes(c), "charts": comparison_charts(c)}
+    """The values that every page of a comparison shows."""
+    return {
+        "header": COLUMNS,
+        "table": table_rows(c),
+        "metrics": metric_rows(c),
+        "notes": notes(c),
+        "charts": comparison_charts(c),
+    }
 
 
 def _differences(c: Comparison) -> dict[str, Difference]:
-    """Of the overall score, where there is one, then of each metric."""
-    return {
-        name: d for name, d in c.differences("overall score").items() if d.n or d is not c.overall
-    }
+    """The overall score, if there is one, then each metric."""
+    figures = c.differences(OVERALL)
+    if not c.overall.n:
+        del figures[OVERALL]
+    return figures
 
 
 def table_rows(c: Comparison) -> list[list[str]]:
     """The cells of the table as text, the overall score first."""
-    return [_row(name, d) for name, d in _differences(c).items()]
+    return [_table_row(name, figures) for name, figures in _differences(c).items()]
 
 
 def metric_rows(c: Comparison) -> list[list[str]]:
-    """The short table: name, A, B, difference, 95 % interval, and what the corrected test says."""
+    """The short table: name, A, B, difference, 95 % interval, and the result of the test."""
     rows: list[list[str]] = []
-    for name, d in _differences(c).items():
-        p = d.p if name == "overall score" else d.p_holm
-        better = d.diff is not None and (d.diff > 0) != (d.better == "lower")
-        found = "differs" if d.better == "neither" else "better" if better else "worse"
-        result = "-" if p is None else "no clear difference" if p >= 0.05 else found
-        cells = _row(name, d)
-        rows.append([cells[0], *cells[2:6], result])
+    for name, figures in _differences(c).items():
+        cells = _table_row(name, figures)
+        p = figures.p if name == OVERALL else figures.p_holm
+        rows.append([cells[0], *cells[2:6], _describe_result(figures, p)])
     return rows
+
+
+def _describe_result(figures: Difference, p: float | None) -> str:
+    if p is None:
+        return "-"
+    if p >= ALPHA:
+        return "no clear difference"
+    if figures.better == "neither":
+        return "differs"
+    return "better" if figures.gain > 0 else "worse"
 
 
 def notes(c: Comparison) -> list[str]:
     """What the table does not show: pass and fail, the detectable difference, missing values."""
-    m = c.mcnemar
-    n = m.both + m.only_a + m.only_b + m.neither
-    lines: list[str] = []
-    if n and m.p is not None:
-        lines.append(
-            f"passed: A {(m.both + m.only_a) / n:.1%}, B {(m.both + m.only_b) / n:.1%} of {n}; {m.only_b} newly pass, "
-            f"{m.only_a} newly fail; McNemar p = {m.p:.3g} ({m.method})"
-        )
-    if c.overall.smallest_detectable:
-        power = f"detectable with 80 % power in {c.overall.n} cases"
-        too_large = f"none; it would exceed the whole scale (0 to {c.scale or 0:g})"
-        smallest = (
-            too_large
-            if beyond(c.overall, c.scale)
-            else format_number(c.overall.smallest_detectable)
-        )
-        lines.append(f"smallest difference in the overall score {power}: {smallest}")
-    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
-    spoken = {
-        "bootstrap": "bootstrap, 10,000 draws, fixed seed",
-        "t": "Student's t (more than 2,000 cases)",
-    }
-    methods = " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
-    lines.append(f"intervals of the difference: {methods}")
+    lines = [*_pass_notes(c), *_statistics_notes(c)]
     if max(c.repeats) > 1:
         lines.append(
-            f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means"
+            f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; "
+            "scores are the means"
         )
     if c.noise:
+        moved = sum(move.flaky for move in c.moves)
         lines.append(
-            f"noise floor from {c.noise.runs} runs of A: ±{format_number(c.noise.floor)} in the mean; "
-            f"{len(c.noise.flaky)} cases are flaky; {sum(m.flaky for m in c.moves)} moved within their own range"
+            f"noise floor from {c.noise.runs} runs of A: ±{format_number(c.noise.floor)} in the "
+            f"mean; {len(c.noise.flaky)} cases are flaky; {moved} moved within their own range"
         )
-    if c.lost:
-        lines.append(
-            f"{len(c.lost)} cases have a verdict in A but not in B: {', '.join(c.lost[:5])}"
-        )
-    by_note: dict[str, list[str]] = {}
-    for name, d in {"overall score": c.overall, **c.metrics}.items():
-        if d.note and (d.n or d is not c.overall):
-            by_note.setdefault(d.note, []).append(name)
-    lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
-    lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.errors.items() if a or b]
-    if c.only_a or c.only_b:
-        lines.append(
-            f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
-        )
-    return lines
+    return lines + _missing_notes(c)
 
 
-def _row(name: str, d: Difference) -> list[str]:
-    arrow = " ↓" if d.better == "lower" else ""
-    interval = f"{_signed(d.interval.low)} to {_signed(d.interval.high)}" if d.interval else "-"
+def _pass_notes(c: Comparison) -> list[str]:
+    passes = c.mcnemar
+    if not passes.n or passes.p is None:
+        return []
     return [
-        f"{name}{arrow}",
-        str(d.n) if d.clusters is None else f"{d.n} in {d.clusters} clusters",
-        format_figure(d.mean_a),
-        format_figure(d.mean_b),
-        _signed(d.diff),
-        interval,
-        _p(d.p),
-        _p(d.p_holm) if name not in ("overall score", "quality") else "",
-        _p(d.wilcoxon_p),
-        _effect(d.d_pooled),
-        _effect(d.d_z),
-        "-" if d.better == "neither" else f"{d.wins}/{d.losses}/{d.ties}",
+        f"passed: {format_rates(passes)} of {passes.n}; {passes.only_b} newly pass, "
+        f"{passes.only_a} newly fail; McNemar p = {passes.p:.3g} ({passes.method})"
     ]
 
 
-def _effect(size: float | None) -> str:
+def _statistics_notes(c: Comparison) -> list[str]:
+    lines: list[str] = []
+    if test := describe_test(c.overall):
+        lines.append(test)
+    if c.overall.smallest_detectable:
+        smallest = format_number(c.overall.smallest_detectable)
+        if is_beyond_scale(c.overall, c.scale):
+            smallest = f"none; it would exceed the whole scale (0 to {c.scale or 0:g})"
+        lines.append(
+            "smallest difference in the overall score detectable with 80 % power in "
+            f"{c.overall.n} cases: {smallest}"
+        )
+    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
+    methods = " and ".join(_METHODS.get(method, method) for method in sorted(used)) or "none"
+    lines.append(f"intervals of the difference: {methods}")
+    return lines
+
+
+def _missing_notes(c: Comparison) -> list[str]:
+    lines: list[str] = []
+    if c.lost:
+        ids = ", ".join(c.lost[:5])
+        lines.append(f"{len(c.lost)} cases have a verdict in A but not in B: {ids}")
+    by_note: dict[str, list[str]] = {}
+    for name, figures in _differences(c).items():
+        if figures.note:
+            by_note.setdefault(figures.note, []).append(name)
+    lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
+    lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.errors.items() if a or b]
+    if c.only_a or c.only_b:
+        only_a = ", ".join(c.only_a) or "-"
+        only_b = ", ".join(c.only_b) or "-"
+        lines.append(f"measured only in A: {only_a}; only in B: {only_b}")
+    return lines
+
+
+def _table_row(name: str, figures: Difference) -> list[str]:
+    arrow = " ↓" if figures.better == "lower" else ""
+    count = str(figures.n)
+    if figures.clusters is not None:
+        count = f"{figures.n} in {figures.clusters} clusters"
+    interval = "-"
+    if figures.interval:
+        low = _format_signed(figures.interval.low)
+        interval = f"{low} to {_format_signed(figures.interval.high)}"
+    won = f"{figures.wins}/{figures.losses}/{figures.ties}"
+    return [
+        f"{name}{arrow}",
+        count,
+        format_figure(figures.mean_a),
+        format_figure(figures.mean_b),
+        _format_signed(figures.diff),
+        interval,
+        _format_p(figures.p),
+        "" if name in (OVERALL, "quality") else _format_p(figures.p_holm),
+        _format_p(figures.wilcoxon_p),
+        _format_effect(figures.d_pooled),
+        _format_effect(figures.d_z),
+        "-" if figures.better == "neither" else won,
+    ]
+
+
+def _format_effect(size: float | None) -> str:
     return "-" if size is None else f"{size:+.2f} {effect_size(size)}"
 
 
-def _signed(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.3f}" if abs(value) < 10 else f"{value:+,.1f}"
+def _format_signed(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if abs(value) < 10:
+        return f"{value:+.3f}"
+    return f"{value:+,.1f}"
 
 
-def _p(value: float | None) -> str:
-    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+def _format_p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value < 0.001:
+        return "<0.001"
+    return f"{value:.3f}"
 
 
 def _first_of(moves: Sequence[CaseChange], cases: int) -> str:
@@ -226,82 +309,13 @@ def _first_of(moves: Sequence[CaseChange], cases: int) -> str:
 
 
 def move_status(move: CaseChange) -> str:
-    return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
+    """`PASSED → FAILED`, or the status that a case has in both runs."""
+    if move.status_a == move.status_b:
+        return move.status_b
+    return f"{move.status_a} → {move.status_b}"
 
 
 def _case_line(case: CaseChange) -> str:
-    question = " ".join(case.question.split())[:70]
-    return f"{case.id}: {question}  {format_figure(case.score_a)} → {format_figure(case.score_b)}  {move_status(case)}"
-
-
-_MOST_BARS = 1_500  # more would be thinner than a pixel
-_SIGNIFICANT, _NOT_SIGNIFICANT = "p < 0.05 after Holm", "not significant"
-
-
-def comparison_charts(comparison: Comparison) -> dict[str, Spec]:
-    """Both charts by the name of their file; one with nothing to show is left out."""
-    charts = {
-        "compare_cases": case_chart(comparison),
-        "compare_metrics": difference_chart(comparison),
-    }
-    return {file: chart for file, chart in charts.items() if chart is not None}
-
-
-def case_chart(comparison: Comparison) -> Spec | None:
-    """Every case that moved as a bar, from the largest loss to the largest gain; None where none moved."""
-    moves = sorted(comparison.moves, key=lambda move: move.diff)
-    if not moves:
-        return None
-    step = max(1, -(-len(moves) // _MOST_BARS))
-    values = [
-        {
-            "place": n,
-            "case": short_label(move.id),
-            "diff": move.diff,
-            "moved": "higher" if move.diff > 0 else "lower",
-        }
-        for n, move in enumerate(moves)
-        if n % step == 0
-    ]
-    colour = category("moved", scale={"domain": ["higher", "lower"], "range": [BLUE, RED]})
-    x = {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.1}}
-    bars = layer("bar", {"x": x, "y": number("diff", "overall score, B − A"), "color": colour})
-    up = sum(move.diff > 0 for move in moves)
-    title = f"{up} cases score higher in B, {len(moves) - up} lower, of {comparison.overall.n}"
-    return add_title(title, {"height": 240, "data": {"values": values}, **bars})
-
-
-def difference_chart(comparison: Comparison) -> Spec | None:
-    """Differences with 95 % intervals on one scale: divided by the pooled standard deviation, better to the right."""
-    named = {"overall score": comparison.overall} if comparison.overall.n else {}
-    values: list[Spec] = []
-    for metric, d in {**named, **comparison.metrics}.items():
-        if not d.d_pooled or not d.diff or d.interval is None:
-            continue
-        unit = abs(d.diff / d.d_pooled) * (-1 if d.better == "lower" else 1)
-        low, high = sorted((d.interval.low / unit, d.interval.high / unit))
-        significant = d.p_holm is not None and d.p_holm < 0.05
-        result = _SIGNIFICANT if significant else _NOT_SIGNIFICANT
-        values.append(
-            {
-                "metric": short_label(metric),
-                "d": d.diff / unit,
-                "low": low,
-                "high": high,
-                "result": result,
-            }
-        )
-    if not values:
-        return None
-    y = category("metric", axis={"labelLimit": 220})
-    colour = category(
-        "result", scale={"domain": [_SIGNIFICANT, _NOT_SIGNIFICANT], "range": [BLUE, GREY]}
-    )
-    low = number("low", "worse  ←  difference in standard deviations  →  better")
-    zero = layer("rule", {"x": {"datum": 0}}, strokeDash=[4, 4])
-    rule = layer(
-        "rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2
-    )
-    dot = layer("point", {"x": number("d"), "y": y, "color": colour}, filled=True, size=70)
-    body = {"height": {"step": 26}, "data": {"values": values}, "layer": [zero, rule, dot]}
-    return add_title("Difference in each metric with its 95 % interval", body)
+    question = _one_line(case.question, _LONGEST_QUESTION)
+    scores = f"{format_figure(case.score_a)} → {format_figure(case.score_b)}"
+    return f"{case.id}: {question}  {scores}  {move_status(case)}"

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from answerkey.comparison.comparison import CaseChange, Comparison, comparison_json
+from answerkey.comparison.comparison import CaseChange, Comparison
+from answerkey.comparison.record import comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_text, remove_strays, write_file
 from answerkey.reports.comparison import (
     SHOWN_CASES,
     case_lists,
-    comparison_charts,
     comparison_markdown,
     comparison_text,
     comparison_values,
     flip_lists,
 )
+from answerkey.reports.comparison_charts import comparison_charts
 from answerkey.reports.plots import can_draw, write_plots
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows
 from answerkey.reports.word_marks import word_diff
@@ -48,14 +49,9 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """comparison.html; at most `cases` of the improved and of the degraded cases are listed."""
     from answerkey.reports.page import render_page  # the templates take a moment to load
 
-    flips = flip_lists(comparison)
-    flipped_ids = {flip.id for _, changes in flips for flip in changes}
-    lists: list[tuple[str, Sequence[CaseChange]]] = [*flips]
+    lists = flip_lists(comparison)
     # Then the cases whose score moved without another verdict.
-    for title, moves in case_lists(comparison):
-        others = [move for move in moves if move.id not in flipped_ids]
-        if others:
-            lists.append((f"{title}, same verdict", others))
+    lists += [(f"{title}, same verdict", moves) for title, moves in case_lists(comparison)]
     shown = [
         (title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in lists
     ]

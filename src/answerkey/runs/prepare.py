@@ -137,6 +137,7 @@ def prepare(
         "cases": digest.text(),
         "profile": profile.digest if profile else "none",
         "metrics": digest_of_metrics(scorer.plan.names, suite.criteria),
+        "metric_settings": digest_of(suite.settings),
         "judge": scorer.judge,
         "embedding": scorer.embedding,
         "settings": digest_of(

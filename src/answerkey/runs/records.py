@@ -29,12 +29,8 @@ _VERDICT = (
 )
 _PLAIN = (str, int, float, dict, type(None))
 _MODULUS = 1 << 256
-SCORING = (
-    "profile",
-    "metrics",
-    "judge",
-    "embedding",
-)  # the parts of a fingerprint that make the scores
+# The parts of a fingerprint that make the scores.
+SCORING = ("profile", "metrics", "metric_settings", "judge", "embedding")
 
 
 def to_json(value: Any) -> dict[str, object]:

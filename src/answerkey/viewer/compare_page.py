@@ -9,8 +9,9 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
+from answerkey.comparison.comparison import Comparison, compare_runs
 from answerkey.comparison.prefer import PreferredCase, read_preference
+from answerkey.comparison.record import comparison_json
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.comparison import COLUMNS, comparison_values
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
