@@ -199,7 +199,7 @@ def compare(
     """Is run B better than run A? Cases are paired by id; `repeats` are further runs of A's bot, to estimate noise.
 
     >>> compare(old, new).sentence  # doctest: +SKIP
-    'B is better: over 50 cases the score changed by +0.127 (95 % interval +0.0917 to +0.173, p < 0.001)'
+    'B is better: 56 % → 92 % passed; over 50 cases the score changed by +0.127 (95 % interval +0.0917 to +0.173, p < 0.001)'
     """
 
     def side(run: Run | str | Path) -> Side:

@@ -34,7 +34,8 @@ OVERALL = "overall score"
 _TERMINAL_COLUMNS = ("", "n", "A", "B", "B − A", "95 % interval", "p", "+/−/=")
 _TERMINAL_WIDTH = 100
 _LONGEST_ANSWER = 90
-_LONGEST_QUESTION = 70
+_SHORTEST_QUESTION = 20
+_INDENT = 10  # "  +0.127  " before a case
 _METHODS = {
     "studentised bootstrap": "studentised bootstrap, 10,000 draws, fixed seed",
     "t": "Student's t (more than 200 cases)",
@@ -316,6 +317,8 @@ def move_status(move: CaseChange) -> str:
 
 
 def _case_line(case: CaseChange) -> str:
-    question = _one_line(case.question, _LONGEST_QUESTION)
+    """The id, the question, both scores and statuses; the question is cut to fit the line."""
     scores = f"{format_figure(case.score_a)} → {format_figure(case.score_b)}"
+    room = _TERMINAL_WIDTH - _INDENT - len(f"{case.id}:   {scores}  {move_status(case)}")
+    question = _one_line(case.question, max(room, _SHORTEST_QUESTION))
     return f"{case.id}: {question}  {scores}  {move_status(case)}"
