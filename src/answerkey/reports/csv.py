@@ -24,7 +24,17 @@ _CASE_COLUMNS = (
     "response_time",
     "error",
 )
-_VERDICT_COLUMNS = ("status", "score", "quality", "route_score", "band", "justification")
+_VERDICT_COLUMNS = (
+    "status",
+    "why",
+    "kind",
+    "cause",
+    "score",
+    "quality",
+    "route_score",
+    "band",
+    "justification",
+)
 
 
 class ResultsCsv:
@@ -76,6 +86,9 @@ def _verdict_cells(outcome: Outcome) -> list[object]:
     verdict = outcome.verdict
     cells = (
         verdict.status,
+        verdict.why,
+        verdict.kind,
+        verdict.cause,
         verdict.score,
         verdict.quality,
         _score_cell(outcome.scores.get("route_score")),

@@ -18,6 +18,7 @@ _WIDTH = 100
 _LONGEST_TEXT = 4000
 _LONGEST_PASSAGE = 300
 _RULE = "─" * 60
+_LONG_SECTIONS = ("The judge's reasoning", "What the profile requires", "Sources")
 
 
 def failure_screen(
@@ -26,11 +27,17 @@ def failure_screen(
     commands: Sequence[tuple[str, str]] = (),
     *,
     debug: bool = False,
+    brief: bool = False,
 ) -> str:
-    """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
+    """`commands` are pairs of a description and a command.
+
+    With `debug` nothing is shortened; `brief` leaves out how the profile added up the scores.
+    """
     limit = None if debug else _LONGEST_TEXT
     rows: list[str] = []
     for title, lines in _sections(outcome, profile, debug):
+        if brief and title in _LONG_SECTIONS:
+            continue
         section = [row for line in lines for row in _wrap_text(line, limit)]
         if section and title:
             section = [title, *(f"  {row}" for row in section)]
@@ -92,9 +99,15 @@ def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
     case = outcome.case
     source = f" ({case.source_file})" if case.source_file else ""
     lines = [f"{verdict.status}: {case.id}{source}"]
+    if verdict.why:
+        lines.append(verdict.why)
+    kind = ", ".join(part for part in (verdict.kind, verdict.cause) if part)
+    if kind:
+        lines.append(f"[{kind}]")
     if verdict.score is not None and profile is not None:
         lines.append(_score_sentence(outcome, verdict.score, profile))
-    if verdict.justification:
+    # The sentence in `why` says the same in fewer words.
+    if verdict.justification and not verdict.why:
         lines.append(verdict.justification)
     # Each on one line, so that nothing in them looks like one of our sections.
     return [_RULE, *(" ".join(line.split()) for line in lines), _RULE]

@@ -32,4 +32,4 @@ def write_failures(
         if total > shown:
             file.write(f"the {shown} worst are shown; all are in the Parquet files of {PARTS}/\n")
         for outcome in failed:
-            file.write(f"\n{_RULE}\n{failure_screen(outcome, profile)}\n")
+            file.write(f"\n{_RULE}\n{failure_screen(outcome, profile, brief=True)}\n")

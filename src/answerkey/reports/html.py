@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from answerkey.files import write_file
@@ -13,11 +12,12 @@ from answerkey.reports.headline import figure_notes
 from answerkey.reports.page import render_page
 from answerkey.reports.rows import read_outcome, read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
+from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.store import profile_of
 from answerkey.runs.summary import Summary
 
 MOST_CASES = 200
-_MOST_REASONS = 8
+_MOST_GROUPS = 8
 _LONGEST_TEXT = 4000  # characters of an answer or passage; 200 long cases must stay a small file
 
 
@@ -34,7 +34,7 @@ def write_run_page(folder: Path, summary: Summary) -> None:
         card=card_lines(summary.judge) if summary.judge else [],
         cases=cases,
         total=len(rows),
-        reasons=Counter(reason for reason in rows.reason if reason).most_common(_MOST_REASONS),
+        group_lines=group_lines(summary.failures[:_MOST_GROUPS]),
         statuses=sorted({rows.status[n] for n in worst}),
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),

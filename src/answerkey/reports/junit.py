@@ -27,14 +27,18 @@ class JunitFile:
         self._tests = 0
         self._failures = 0
         self._errors = 0
+        self._skipped = 0
         self._seconds = 0.0
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         self._head = file.tell()
         file.write(" " * (_HEAD_LENGTH + len(name.encode())) + "\n")
 
-    def add(self, tests: str, count: int, failures: int, errors: int, seconds: float) -> None:
+    def add(
+        self, tests: str, count: int, failures: int, errors: int, seconds: float, skipped: int = 0
+    ) -> None:
         """Add `count` tests, as `junit_test` writes them."""
         self._tests += count
+        self._skipped += skipped
         self._failures += failures
         self._errors += errors
         self._seconds += seconds
@@ -53,7 +57,8 @@ class JunitFile:
         self._file.seek(self._head)
         self._file.write(
             f'<testsuite name={_attribute(self._name)} tests="{self._tests}" '
-            f'failures="{self._failures}" errors="{self._errors}" time="{self._seconds:.3f}">'
+            f'failures="{self._failures}" errors="{self._errors}" skipped="{self._skipped}" '
+            f'time="{self._seconds:.3f}">'
         )
 
 
@@ -65,12 +70,15 @@ def junit_test(outcome: Outcome, run_name: str) -> str:
     name = _attribute(f"{case.id}: {case.question}"[:_MOST_NAME])
     seconds = outcome.response.seconds or 0.0
     start = f'<testcase classname={group} name={name} time="{seconds:.3f}"'
+    why = verdict.why or verdict.justification
     if verdict.status == Status.ERROR:
-        message = _attribute(verdict.justification[:_MOST_MESSAGE])
-        return f"{start}><error message={message}/></testcase>\n"
+        return f"{start}><error message={_attribute(why[:_MOST_MESSAGE])}/></testcase>\n"
+    if is_skipped(outcome):
+        return f"{start}><skipped message={_attribute(why[:_MOST_MESSAGE])}/></testcase>\n"
     if not is_failure(outcome):
         return f"{start}/>\n"
-    message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
+    kind = f" ({verdict.kind})" if verdict.kind else ""
+    message = f"{verdict.status} {verdict.score:.3g}{kind}: {why}"
     body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
     failure = f"<failure message={_attribute(message[:_MOST_MESSAGE])}>{_text(body)}</failure>"
     return f"{start}>{failure}</testcase>\n"
@@ -80,6 +88,11 @@ def is_failure(outcome: Outcome) -> bool:
     """Whether the case was judged and did not pass; an error is not a failure."""
     verdict = outcome.verdict
     return verdict.status != Status.ERROR and not verdict.passed and verdict.score is not None
+
+
+def is_skipped(outcome: Outcome) -> bool:
+    """Whether nothing could be measured: such a case did not pass, but it did not fail either."""
+    return outcome.verdict.status == Status.UNSCORED
 
 
 def _gate_test(gate: GateResult) -> str:

@@ -14,6 +14,7 @@ from answerkey.reports.numbers import (
     format_pass_rate,
 )
 from answerkey.reports.tables import component_rows, confusion_rows
+from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.figures import Figures
 from answerkey.runs.summary import Summary
 from answerkey.text import printable
@@ -28,6 +29,7 @@ def markdown_report(summary: Summary) -> str:
     first, *rest = headline_lines(summary)
     lines = [f"## {escape_markdown(first)}", ""]
     lines += [f"- {escape_markdown(line)}" for line in rest]
+    lines += _failure_list(summary)
     lines += _average_table(summary)
     lines += _band_table(summary)
     lines += _group_table("type", summary.by_type)
@@ -48,6 +50,20 @@ def markdown_report(summary: Summary) -> str:
             for case in summary.disagreements
         ]
     return "\n".join(lines) + "\n"
+
+
+def _failure_list(summary: Summary) -> list[str]:
+    """The groups of failures, and the worst cases with their sentence."""
+    lines: list[str] = []
+    if summary.failures:
+        lines += ["", "Failures by kind and cause:", ""]
+        lines += [f"- {escape_markdown(line)}" for line in group_lines(summary.failures)]
+    if summary.failed_cases:
+        lines += ["", "| failed case | kind | cause | why |", "|---|---|---|---|"]
+    for case in summary.failed_cases:
+        cells = map(escape_markdown, (case.kind, case.cause, case.why))
+        lines.append(f"| `{code_span(case.id)}` | {' | '.join(cells)} |")
+    return lines
 
 
 def _average_table(summary: Summary) -> list[str]:

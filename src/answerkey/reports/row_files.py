@@ -10,7 +10,7 @@ from pathlib import Path
 from answerkey.calibrate.labels import column_label
 from answerkey.files import json_line, replace_file
 from answerkey.reports.csv import ResultsCsv
-from answerkey.reports.junit import JunitFile, is_failure, junit_test
+from answerkey.reports.junit import JunitFile, is_failure, is_skipped, junit_test
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.manifest import Manifest, stored_in
 from answerkey.runs.records import result_line
@@ -55,6 +55,7 @@ def write_row_files(
                 failures=int(is_failure(outcome)),
                 errors=int(outcome.verdict.status == Status.ERROR),
                 seconds=outcome.response.seconds or 0.0,
+                skipped=int(is_skipped(outcome)),
             )
             run.add(n, outcome)
         junit.finish(manifest.partial, gate_results(folder, manifest, run.summary.summary()))

@@ -121,7 +121,7 @@ def _from_index(folder: Path) -> Rows:
         rows.status.append(verdict.status)
         rows.band.append(verdict.band)
         rows.passed.append(verdict.passed)
-        rows.reason.append(_reason(light, scale))
+        rows.reason.append(verdict.kind or _reason(light, scale))
         rows.score.append(verdict.score)
         rows.quality.append(verdict.quality)
         for name, score in light.scores.items():

@@ -15,6 +15,7 @@ from answerkey.reports.numbers import (
 )
 from answerkey.reports.tables import component_rows, confusion_rows
 from answerkey.runs.disagreements import Disagreement
+from answerkey.runs.failure_groups import FailedCase, group_lines
 from answerkey.runs.figures import Figures, MetricMean
 from answerkey.runs.summary import Summary
 from answerkey.text import format_count, printable
@@ -22,6 +23,7 @@ from answerkey.types import Profile
 
 _BAR_LENGTH = 30  # characters of a band that has every case
 _CELL_WIDTH = 14  # characters of a route's name in a table of routes
+_MOST_GROUPS = 12  # kinds and causes of failure
 _MOST_MEANS = 4  # metrics named per type or route of a run without a profile
 _FAMILIES = {
     "correctness": (
@@ -51,6 +53,8 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
     errors = (f"{count} × {what}" for what, count in summary.errors.items())
     parts = [
         headline_lines(summary),
+        _section("Failures by kind and cause", group_lines(summary.failures[:_MOST_GROUPS])),
+        _section("Failed cases, worst first", map(_failed_case, summary.failed_cases)),
         _average_lines(summary.figures.average_scores, profile),
         _band_lines(summary, profile),
         _group_lines("By type", summary.by_type),
@@ -171,6 +175,10 @@ def _time_lines(figures: Figures) -> list[str]:
     }
     seconds = [f"{kind} {value:.3f} s" for kind, value in kinds.items() if value is not None]
     return [f"Response time of {format_count(times.n, 'answer')}: {', '.join(seconds)}"]
+
+
+def _failed_case(case: FailedCase) -> str:
+    return f"{case.id}: {' '.join(case.why.split())}"
 
 
 def _disagreement(case: Disagreement) -> str:

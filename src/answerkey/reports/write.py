@@ -20,6 +20,7 @@ from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import text_report
 from answerkey.runs.disagreements import MOST_LISTED
 from answerkey.runs.engines.parts import PartsIndex
+from answerkey.runs.failure_groups import FailedCase
 from answerkey.runs.manifest import Manifest, stored_manifest, write_manifest
 from answerkey.runs.store import JournalIndex, profile_of, read_index, read_manifest
 from answerkey.runs.summary import RunInfo, Summary, SummaryBuilder
@@ -49,8 +50,13 @@ def write_reports(
     summary = _summarise(folder, manifest, read, too_large=too_large)
     failed = _worst_failures(read.summary.table)
     shown = failed[:MOST_FROM_PARTS] if isinstance(index, PartsIndex) else failed
-    failing = tuple(outcome.case.id for outcome in index.at(failed[:MOST_LISTED]))
-    summary = replace(summary, gates=gate_results(folder, manifest, summary), failing=failing)
+    worst = tuple(map(FailedCase.of_outcome, index.at(failed[:MOST_LISTED])))
+    summary = replace(
+        summary,
+        gates=gate_results(folder, manifest, summary),
+        failing=tuple(case.id for case in worst),
+        failed_cases=worst,
+    )
     if ready:
         ready(summary)
     fingerprint = dict(summary.run.fingerprint)

@@ -83,7 +83,7 @@ def case_row(
         score=verdict.score,
         quality=verdict.quality,
         band=verdict.band,
-        reason=_reason(outcome, scale),
+        reason=verdict.kind or _reason(outcome, scale),
         kind=verdict.kind,
         cause=verdict.cause,
         error=error,

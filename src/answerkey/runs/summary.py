@@ -13,6 +13,7 @@ import numpy as np
 from answerkey.corrected_rate import CorrectedRate
 from answerkey.metrics.judge.card import JudgeCard, JudgeTally, judge_card
 from answerkey.runs.disagreements import MOST_LISTED, Disagreement, list_disagreements
+from answerkey.runs.failure_groups import FailedCase, FailureGroup, group_failures
 from answerkey.runs.figures import Figures, Range, figures_of, readings_of
 from answerkey.runs.manifest import AcceptedChange, Manifest, RunSettings
 from answerkey.runs.records import SetDigest, add_answer
@@ -27,6 +28,8 @@ _SAME_IN_JSON = (
     "disagreements",
     "gates",
     "failing",
+    "failures",
+    "failed_cases",
     "flaky",
     "judge",
     "corrected",
@@ -105,6 +108,8 @@ class Summary:
     disagreements: tuple[Disagreement, ...]
     gates: tuple[GateResult, ...] = ()
     failing: tuple[str, ...] = ()
+    failures: tuple[FailureGroup, ...] = ()
+    failed_cases: tuple[FailedCase, ...] = ()  # the worst of them
     flaky: tuple[str, ...] = ()
     judge: JudgeCard | None = None
     corrected: CorrectedRate | None = None  # by human labels
@@ -200,16 +205,18 @@ def _summary_of(
     flaky = (table.attempts_passed > 0) & (table.attempts_passed < table.attempts)
     fingerprint = {**run.fingerprint, "answers": answers.text()}
     about = replace(run.profile, satisfaction=_has_satisfaction(profile))
+    figures = figures_of(table, repeats, readings_of(profile))
     return Summary(
         run=replace(run, fingerprint=fingerprint, profile=about),
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
-        figures=figures_of(table, repeats, readings_of(profile)),
+        figures=figures,
         bands=_bands(table, profile),
         by_type=by_type,
         by_route=by_route,
         route_confusion=_confusion(table) if by_route else {},
         errors=_frequent_errors(table),
         disagreements=tuple(list_disagreements(table)),
+        failures=tuple(group_failures(table, figures.pass_rate)) if profile else (),
         flaky=tuple(table.id[flaky].tolist()),
         judge=judge_card(judge, run.fingerprint.get("judge", "")),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -130,6 +131,7 @@ class RunLibrary:
             errors=figures.totals.errors,
             gates=gates,
             means=dict(summary.mean),
+            kinds=_count_kinds(summary),
         )
 
 
@@ -171,6 +173,14 @@ class RunEntry:
     def is_full(self) -> bool:
         """Whether the run is finished and has all cases of its suite, so that it counts in trends."""
         return not self.selection and self.state == "finished"
+
+
+def _count_kinds(summary: Summary) -> list[tuple[str, int]]:
+    """The kinds of failure with their number of cases, most frequent first."""
+    counts: Counter[str] = Counter()
+    for group in summary.failures:
+        counts[group.kind] += group.count
+    return counts.most_common()
 
 
 def target_name(target: TomlTable | None) -> str:

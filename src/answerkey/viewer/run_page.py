@@ -13,7 +13,6 @@ from starlette.responses import Response
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
-from answerkey.reports.failure_groups import group_failures
 from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
 from answerkey.reports.rows import Rows, excerpt, read_outcomes_at, read_rows
@@ -97,7 +96,7 @@ def run_page(request: Request) -> Response:
         "labels": LABELS,
         "labelled": len(labels),
         "facets": values,
-        "groups": _failure_groups(query, rows, summary),
+        "groups": _failure_groups(query, summary),
         "setup": _describe_setup(manifest),
         "own_columns": own_columns,
         "columns": _metric_columns(rows, profile),
@@ -152,10 +151,8 @@ def _describe_setup(manifest: Manifest) -> dict[str, str]:
     return {name: str(value) for name, value in parts.items() if value}
 
 
-def _failure_groups(query: CaseQuery, rows: Rows, summary: Summary) -> list[dict[str, object]]:
+def _failure_groups(query: CaseQuery, summary: Summary) -> list[dict[str, object]]:
     """The kinds of failure, largest first, each with the link that shows its cases."""
-    failures = [(reason, "") for reason in rows.reason if reason]
-    totals = summary.figures.totals
     return [
         {
             "kind": printable(group.kind),
@@ -165,7 +162,7 @@ def _failure_groups(query: CaseQuery, rows: Rows, summary: Summary) -> list[dict
             "address": query.address(page=1, reason=printable(group.kind)),
             "is_chosen": query.reason == printable(group.kind),
         }
-        for group in group_failures(failures, totals.passed, totals.scored)
+        for group in summary.failures
     ]
 
 
