@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import answerkey as ak
 from answerkey.metrics.registry import all_metrics
@@ -137,3 +139,62 @@ def test_a_wrong_ranking_names_the_first_places() -> None:
     each = explain_failure(case, response, {"ndcg@5": Score(0.0)}, ("ndcg@5",))
     assert each.why == "Finds 0 of 1 relevant; ranks p1, p2 first, expected p7."
     assert each.cause == Cause.NOT_RETRIEVED
+
+
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+_SENTENCES = st.lists(
+    _ANYTHING
+    | st.fixed_dictionaries(
+        {"flag": _ANYTHING},
+        optional={
+            "text": _ANYTHING,
+            "probability": _ANYTHING,
+            "contradicted": _ANYTHING,
+            "passage": _ANYTHING | st.integers(-2, 3),
+        },
+    ),
+    max_size=4,
+)
+_CHECKS = st.lists(
+    _ANYTHING
+    | st.fixed_dictionaries(
+        {"met": st.just(False) | _ANYTHING},
+        optional={"ask": _ANYTHING, "name": _ANYTHING, "kind": _ANYTHING},
+    ),
+    max_size=4,
+)
+_DETAILS = st.fixed_dictionaries(
+    {}, optional={"sentences": _ANYTHING | _SENTENCES, "criteria": _ANYTHING | _CHECKS}
+)
+
+
+@given(
+    details=_DETAILS,
+    failing=st.sets(
+        st.sampled_from(["groundedness", "criteria", "answer_agreement", "answer_relevance", "mrr"])
+    ),
+    expected=st.sampled_from(["", "25 days", "Anna Bell"]),
+    passages=st.lists(st.sampled_from(["", "Leave is 25 days.", "Anna Bell"]), max_size=3),
+)
+def test_no_details_of_a_score_break_the_explanation(
+    details: dict[str, Any], failing: set[str], expected: str, passages: list[str]
+) -> None:
+    """Details come from files and from metrics of the user: any value may stand there."""
+    scores = {name: Score(0.0, details=details) for name in ("groundedness", "criteria")}
+    why, kind, cause = explain(
+        "How much leave?", "28 days", expected, tuple(passages), tuple(failing), scores
+    )
+    assert 0 < len(why) <= LONGEST_WHY
+    assert kind in Kind
+    assert cause in Cause
+
+
+def test_the_number_of_a_passage_counts_blank_passages() -> None:
+    why, _, _ = explain("How much leave?", "28 days", "25 days", ("", "Leave is 25 days."))
+    assert why == "Says 28 days, expected 25 days; passage 2 says 25 days."

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
 from answerkey.profiles.statements import (
@@ -102,7 +102,9 @@ class _Explainer:
         self._scores = scores
         self._failing = failing
         self._answer = response.answer or ""
-        self._passages = [text for text in response.contexts if text.strip()]
+        # Blank passages stay in the list: `passage 3` is the third one that a page shows.
+        has_text = any(text.strip() for text in response.contexts)
+        self._passages = list(response.contexts) if has_text else []
         self._expected = _nearest_expected(self._answer, case.expected)
 
     def explain(self) -> Explanation:
@@ -162,8 +164,8 @@ class _Explainer:
         if pattern and score is not None and score.value == 0 and "regex" in self._failing:
             return _Finding(Kind.BAD_FORMAT, f"{says}, expected the pattern {_clip(pattern)}.")
         for check in self._unmet_criteria():
-            if check.get("kind") in _FORMAT_CHECKS:
-                return _Finding(Kind.BAD_FORMAT, f"{says}, expected {_clip(str(check['ask']))}.")
+            if str(check.get("kind")) in _FORMAT_CHECKS:
+                return _Finding(Kind.BAD_FORMAT, f"{says}, expected {_describe_check(check)}.")
         return None
 
     def _unmet_criteria(self) -> list[Mapping[str, object]]:
@@ -171,11 +173,11 @@ class _Explainer:
         score = self._scores.get("criteria")
         if score is None or "criteria" not in self._failing:
             return []
-        return [check for check in score.details.get("criteria", ()) if check.get("met") is False]
+        return [check for check in _read_entries(score, "criteria") if check.get("met") is False]
 
     def _find_unmet_criterion(self) -> _Finding | None:
         for check in self._unmet_criteria():
-            sentence = f"Says {_quote(self._answer)}, expected: {_clip(str(check['ask']))}."
+            sentence = f"Says {_quote(self._answer)}, expected: {_describe_check(check)}."
             return _Finding(Kind.OTHER, sentence)
         return None
 
@@ -303,21 +305,25 @@ class _Explainer:
             return self._find_off_topic()
         text = str(sentence.get("text") or self._answer)
         if sentence.get("contradicted"):
-            number = sentence.get("passage") or 0
-            passage = self._passages[number] if number < len(self._passages) else ""
-            why = f"Says {_quote(text)}; passage {number + 1} says {_quote(passage)}."
-            return _Finding(Kind.CONTRADICTS, why)
+            return _Finding(Kind.CONTRADICTS, f"Says {_quote(text)}; {self._cite(sentence)}.")
         return _Finding(Kind.UNSUPPORTED, f"Says {_quote(text)}; no passage says so.")
 
-    def _worst_sentence(self) -> Mapping[str, Any]:
+    def _cite(self, sentence: Mapping[str, object]) -> str:
+        """The passage that contradicts a sentence, as far as the metric names it."""
+        index = sentence.get("passage")
+        if not isinstance(index, int) or not 0 <= index < len(self._passages):
+            return "a passage contradicts it"
+        return f"passage {index + 1} says {_quote(self._passages[index])}"
+
+    def _worst_sentence(self) -> Mapping[str, object]:
         """The sentence with the least support, as the metric lists them."""
         for name in ("groundedness", "groundedness:words"):
             score = self._scores.get(name)
             if score is None:
                 continue
-            flagged = [each for each in score.details.get("sentences", ()) if each.get("flag")]
+            flagged = [each for each in _read_entries(score, "sentences") if each.get("flag")]
             if flagged:
-                return max(flagged, key=lambda each: float(each.get("probability") or 0.0))
+                return max(flagged, key=_doubt)
         return {}
 
     def _describe_other(self) -> _Finding:
@@ -442,6 +448,29 @@ def _nearest_expected(answer: str, expected: Sequence[str]) -> str:
         return ""
     stems = content_stems(answer)
     return max(expected, key=lambda text: len(stems & content_stems(text)))
+
+
+def _read_entries(score: Score, key: str) -> list[Mapping[str, object]]:
+    """The entries under a key in the details of a score.
+
+    Details come from files and from metrics of the user: anything may stand there.
+    """
+    stored = table_of(score.details).get(key)
+    if not is_list(stored):
+        return []
+    return [entry for entry in stored if is_mapping(entry)]
+
+
+def _doubt(sentence: Mapping[str, object]) -> float:
+    """How sure the metric is that a sentence has no support; 0 without a usable number."""
+    probability = sentence.get("probability")
+    if not isinstance(probability, int | float) or not 0 <= probability <= 1:
+        return 0.0
+    return float(probability)
+
+
+def _describe_check(check: Mapping[str, object]) -> str:
+    return _clip(str(check.get("ask") or check.get("name") or "another criterion"))
 
 
 def _retrieved_ids(response: Response) -> list[str]:
