@@ -20,7 +20,8 @@ def run_of(scores: np.ndarray, name: str) -> Side:
     n = len(scores)
     made = Side(name, PRINT)
     made.ids = [f"q{i}" for i in range(n)]
-    made.questions = made.statuses = [""] * n
+    made.clusters = made.ids
+    made.questions = made.statuses = made.answer_texts = [""] * n
     made.cases = made.evidence = [b""] * n
     made.answers = made.wordings = [f"{name}{i}".encode() for i in range(n)]
     made.score = made.quality = array("d", scores)
@@ -40,7 +41,8 @@ def test_no_real_difference_is_called_one_at_most_six_times_in_a_hundred():
     called = 0
     for _ in range(1000):
         ability = random.beta(4, 2, CASES)
-        a, b = run_of(noisy(random, ability), "a"), run_of(noisy(random, ability), "b")
+        a = run_of(noisy(random, ability), "a")
+        b = run_of(noisy(random, ability), "b")
         called += compare_sides(a, b).verdict in {"better", "worse"}
     assert 10 <= called <= 60  # too few would mean a test that never speaks
 
