@@ -15,7 +15,7 @@ import pytest
 
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.types import Case, Passage, Response
 
 DATA: dict[str, Any] = json.loads(
@@ -38,7 +38,9 @@ def judged(templates: tuple[tuple[str, str], ...]) -> dict[tuple[str, str], tupl
         pairs.append((case, Response(answer, (Passage(world["passage"]),))))
     provided = {"embed": load_embedder(), "words": profile.words, "routes": profile.routes}
     scores = make_plan(profile.metrics, provided, profile.settings).score(pairs)
-    verdicts = [decide(profile, *pair, score) for pair, score in zip(pairs, scores, strict=True)]
+    verdicts = [
+        decide_verdict(profile, *pair, score) for pair, score in zip(pairs, scores, strict=True)
+    ]
     return {
         template: (
             verdict.passed,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.profiles import decide, load_profile
+from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.verdict_sentence import verdict_sentence
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
@@ -31,7 +31,7 @@ def _sentence(agreement: float, support: float | None, minimum: float | None = N
     case = Case("c", "q?", ("a",), min_score=minimum)
     response = Response("a")
     scores = {"agreement": Score(agreement), "support": Score(support)}
-    verdict = decide(profile, case, response, scores)
+    verdict = decide_verdict(profile, case, response, scores)
     return verdict_sentence(Outcome(case, response, scores, verdict), profile)
 
 

@@ -10,7 +10,7 @@ from answerkey.types import Case, Outcome, Response, Score, Verdict
 @pytest.mark.parametrize(
     ("gate", "code"),
     [
-        ("pass_rate >= 0.3", 0),
+        ("pass_rate >= 0.3", 1),  # only two of the three cases are scored
         ("pass_rate >= 0.9", 1),
         ("success[books] >= 0.5", 0),
         ("errors == 0", 0),
@@ -58,6 +58,14 @@ def test_a_gate_that_no_run_can_pass_is_refused_before_anything_is_asked(scored,
     shown, folder = scored("--gate", gate)
     assert told in shown.err
     assert folder is None, "nothing was begun"
+
+
+def test_a_pass_rate_over_too_few_scored_cases_passes_no_gate(scored):
+    shown, _ = scored("--gate", "pass_rate >= 0.3")
+    assert "only 67 % of the cases were scored, fewer than [gate] scored = 0.9" in shown.last_line
+    assert "1 of 2 scored cases passed, 1 case UNSCORED" in shown.last_line
+    allowed, _ = scored("--gate", "pass_rate >= 0.3", "--gate", "scored_share >= 0.6")
+    assert allowed.code == 0, allowed.err
 
 
 def test_gates_need_what_their_figures_are_made_of(cli, write, tmp_path):

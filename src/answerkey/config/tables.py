@@ -82,6 +82,14 @@ class GateTable(Table, frozen=True):
     require: Annotated[
         tuple[str, ...], about("Conditions such as `user_satisfaction >= 0.70`.")
     ] = ()
+    scored: Annotated[
+        float,
+        about(
+            "Share of the cases that must be scored; below it, a gate on a pass rate fails.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.9
 
 
 class ChatTable(Table, frozen=True):
@@ -170,7 +178,13 @@ class SuiteTable(Table, frozen=True):
     profile: Annotated[
         str | TomlTable | None, about("A built-in profile, a TOML file, or a `[profile]` table.")
     ] = None
-    metrics: Annotated[tuple[str, ...], about("Extra metrics, besides those of the profile.")] = ()
+    metrics: Annotated[
+        tuple[str, ...] | dict[str, float],
+        about(
+            "Extra metrics, besides those of the profile. With numbers, as in "
+            "`{groundedness = 0.7}`, a profile in one line: each must reach its number."
+        ),
+    ] = ()
     criteria: Annotated[
         tuple[Any, ...],
         about(

@@ -87,8 +87,13 @@ def _passed(summary: Summary) -> str:
         if scored and not any(average.n for average in summary.figures.average_scores.values()):
             return f"no metric is applicable to any of {format_count(scored, 'case')}, no profile"
         return f"{format_count(scored, 'case')} scored, no profile"
-    unscored = f" ({totals.unscored} without an applicable criterion)" if totals.unscored else ""
-    return f"{totals.passed} of {format_count(totals.cases, 'case')} passed{unscored}"
+    if not totals.unscored:
+        return f"{totals.passed} of {format_count(totals.cases, 'case')} passed"
+    counted = totals.cases - totals.unscored
+    unscored = f"{format_count(totals.unscored, 'case')} UNSCORED"
+    if not counted:
+        return f"no case was scored: {unscored}"
+    return f"{totals.passed} of {format_count(counted, 'scored case')} passed, {unscored}"
 
 
 def _cause(summary: Summary) -> str:

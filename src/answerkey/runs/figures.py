@@ -82,7 +82,7 @@ class RepeatFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of some cases: all of a run, one type or one route. Rates are shares of all these cases. `clusters`
+    """The figures of some cases: all of a run, one type or one route. Rates are shares of the scored cases. `clusters`
     is the number of clusters of dependent cases, by which the intervals are computed; None without clusters."""
 
     totals: Totals
@@ -100,6 +100,13 @@ class Figures:
     clusters: int | None = None
     repeats: RepeatFigures | None = None
 
+    @property
+    def scored_share(self) -> float | None:
+        """The share of the cases that were scored, or ended in an error."""
+        if not self.totals.cases:
+            return None
+        return 1 - self.totals.unscored / self.totals.cases
+
     def to_json(self) -> dict[str, object]:
         means = {name: asdict(mean) for name, mean in self.average_scores.items()}
         for mean in means.values():
@@ -115,7 +122,7 @@ class Figures:
 def figures_of(
     table: RunTable, repeats: Repeats, readings: Mapping[str, ProfileLine] | None = None
 ) -> Figures:
-    """Rates are shares of all cases: a case with an error satisfied nobody."""
+    """Rates are shares of the scored cases and those with an error."""
     rates = _Rates(table)
     satisfied = np.isin(table.status.astype(str), SATISFYING)
     passed = table.passed & table.judged
@@ -155,14 +162,15 @@ class _Rates:
 
     def __init__(self, table: RunTable) -> None:
         self._clusters = table.clusters
-        self._all = np.ones(len(table), dtype=np.bool_)
+        # A case with an error satisfied nobody; one that was not scored says nothing.
+        self._counted = table.judged | (table.status.astype(str) == Status.ERROR)
         self._any_judged = bool(table.judged.any())
 
     def of_all(self, hits: Flags) -> Rate:
-        """The share of all cases; None where no case is judged."""
+        """The share of the cases that were scored or failed; None where no case is judged."""
         if not self._any_judged:
             return None, None
-        return self.among(hits, self._all)
+        return self.among(hits, self._counted)
 
     def among(self, hits: Flags, among: Flags) -> Rate:
         """The share of the cases `among`; None where there are none."""

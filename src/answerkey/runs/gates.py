@@ -24,6 +24,7 @@ from answerkey.runs.manifest import RunSettings
 from answerkey.runs.means import Mean
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import DAMAGED
+from answerkey.runs.suite import SCORED_SHARE
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
@@ -54,7 +55,17 @@ _SECTIONS = ("totals", "score", "quality", "average_scores", "performance", "res
 _NEED_PROFILE = ("score", "quality", "performance", "user_satisfaction", "success", "pass_rate")
 _MOST_NAMED = 20
 _AMBIGUOUS = '"{0}" is a type and a route; write [type:{0}] or [route:{0}]'
-FIGURES = (*_RATES, *_COUNTS, *_REPEATED, "mean", *(f"response_time.{name}" for name in _TIMES))
+# Below this share of scored cases a gate on a rate fails, unless [gate] scored sets another.
+_LEAST_SCORED = 0.9
+_OF_SCORED_CASES = ("user_satisfaction", "user_satisfaction_rate", "success", "pass_rate")
+FIGURES = (
+    *_RATES,
+    SCORED_SHARE,
+    *_COUNTS,
+    *_REPEATED,
+    "mean",
+    *(f"response_time.{name}" for name in _TIMES),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +132,10 @@ def _parse(text: str) -> Condition:
 def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     """The result of each condition; all fail where the run is damaged."""
     results: list[GateResult] = []
+    least_scored = _least_scored(conditions)
     damaged = summary.run.partial if summary.run.partial.startswith(DAMAGED) else ""
     for condition in conditions:
-        value, interval, note = _figure(condition, summary)
+        value, interval, note = _figure(condition, summary, least_scored)
         near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
         passed = (
             value is not None
@@ -143,11 +155,20 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     return results
 
 
-def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range, str]:
+def _least_scored(conditions: Conditions) -> float:
+    for condition in conditions:
+        if condition.figure == SCORED_SHARE:
+            return condition.limit
+    return _LEAST_SCORED
+
+
+def _figure(
+    condition: Condition, summary: Summary, least_scored: float = 0.0
+) -> tuple[float | None, Range, str]:
     """The figure that a condition names, of all cases or of one type or route; with a note."""
     group, kind = condition.group, condition.kind
     if group is None:
-        return _figure_of(condition, summary.figures, summary)
+        return _figure_of(condition, summary.figures, summary, least_scored)
     found = {"type": summary.by_type.get(group), "route": summary.by_route.get(group)}
     parts = {name: part for name, part in found.items() if part is not None and kind in ("", name)}
     if len(parts) > 1:
@@ -156,16 +177,22 @@ def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range
         known = ", ".join([*summary.by_type, *summary.by_route]) or "none"
         return None, None, f'no {kind or "type or route"} "{group}"; known: {known}'
     (name, part), *_ = parts.items()
-    value, interval, note = _figure_of(condition, part, summary)
+    value, interval, note = _figure_of(condition, part, summary, least_scored)
     return value, interval, f"{name} {group}{f', {note}' if note else ''}"
 
 
 def _figure_of(
-    condition: Condition, part: Figures, summary: Summary
+    condition: Condition, part: Figures, summary: Summary, least_scored: float
 ) -> tuple[float | None, Range, str]:
+    share = part.scored_share
+    if condition.figure in _OF_SCORED_CASES and share is not None and share < least_scored:
+        scored = f"only {100 * share:.0f} % of the cases were scored"
+        return None, None, f"{scored}, fewer than [gate] scored = {least_scored:g}"
     if condition.figure in _RATES:
         rate, interval = _RATES[condition.figure]
         return getattr(part, rate), getattr(part, interval), ""
+    if condition.figure == SCORED_SHARE:
+        return part.scored_share, None, ""
     if condition.figure in _REPEATED:
         repeats, name = part.repeats, _REPEATED[condition.figure]
         if repeats is None or condition.times not in (None, repeats.k):

@@ -19,7 +19,10 @@ from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.config.tables import DEFAULT_MODEL, ExecutionTable, StatisticsTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.judge.own_criteria import read_criteria
+from answerkey.runs.thresholds import read_thresholds, threshold_profile
 from answerkey.types import Requirement
+
+SCORED_SHARE = "scored_share"  # the gate on the share of cases that were scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +162,36 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
     read_table(tables.EmbeddingTable, embedding, "[embedding]")
     settings = {**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings
-    same = ("profile", "metrics", "modules", "target", "judge", "run", "statistics")
+    metrics, thresholds = read_thresholds(read.metrics)
+    profile = read.profile
+    if thresholds:
+        if profile is not None:
+            raise SettingsError(
+                "metrics with numbers are a profile of their own; leave the numbers or the profile out"
+            )
+        profile = threshold_profile(thresholds)
+    same = ("modules", "target", "judge", "run", "statistics")
     return Suite(
         name=name,
         cases=cases,
         folder=folder,
+        profile=profile,
+        metrics=metrics,
         embedding={"model": DEFAULT_MODEL, **embedding},
-        gate=read.gate.require,
+        gate=_gates(read.gate),
         criteria=read_criteria(read.criteria),
         settings=settings,
         retrieval=retrieval,
         notices=_notices(read.retrieval),
         **{key: getattr(read, key) for key in same},
     )
+
+
+def _gates(gate: tables.GateTable) -> tuple[str, ...]:
+    """The conditions; the least share of scored cases is one of them where it is not the default."""
+    if gate.scored == tables.GateTable().scored:
+        return gate.require
+    return (*gate.require, f"{SCORED_SHARE} >= {gate.scored:g}")
 
 
 def _notices(retrieval: TomlTable) -> tuple[str, ...]:

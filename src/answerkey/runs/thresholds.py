@@ -1,0 +1,90 @@
+"""A profile in one line: `metrics = {groundedness = 0.7}`, where each metric must reach its number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from answerkey.coerce.values import is_mapping
+from answerkey.config.declare import TomlTable
+from answerkey.errors import SettingsError
+from answerkey.metrics.registry import find, is_metric
+
+_THRESHOLD = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The number that a metric must reach, or must not exceed where lower is better."""
+
+    metric: str
+    number: float
+    lower_is_better: bool
+
+
+def read_thresholds(
+    metrics: Iterable[str] | Mapping[str, float],
+) -> tuple[tuple[str, ...], tuple[Threshold, ...]]:
+    """The metrics without a number, and those with one: `groundedness>=0.7`, `cost<=0.01`.
+
+    >>> read_thresholds(["token_f1", "groundedness>=0.7"])[0]
+    ('token_f1',)
+    """
+    if is_mapping(metrics):
+        numbers = cast("Mapping[str, float]", metrics)
+        return (), tuple(
+            Threshold(name, float(number), _is_lower_better(name))
+            for name, number in numbers.items()
+        )
+    names: list[str] = []
+    thresholds: list[Threshold] = []
+    for item in metrics:
+        match = _THRESHOLD.fullmatch(item)
+        if match is None:
+            names.append(item)
+            continue
+        name, sign, number = match.groups()
+        thresholds.append(_check_sign(Threshold(name, float(number), sign == "<="), sign))
+    return tuple(names), tuple(thresholds)
+
+
+def threshold_profile(thresholds: Iterable[Threshold]) -> TomlTable:
+    """The profile that fails a case when one of the metrics misses its number."""
+    criteria = [
+        {
+            "metric": threshold.metric,
+            "floor": threshold.number,
+            "required": True,
+            "better": "lower" if threshold.lower_is_better else "higher",
+            "maximum": _maximum(threshold),
+        }
+        for threshold in thresholds
+    ]
+    # Only the floors decide: the mean of unlike metrics has no pass mark.
+    return {"name": "thresholds", "criteria": criteria, "pass": 0.0}
+
+
+def _check_sign(threshold: Threshold, sign: str) -> Threshold:
+    name = threshold.metric
+    if is_metric(name) and _is_lower_better(name) != threshold.lower_is_better:
+        other = "<=" if sign == ">=" else ">="
+        good = "lower" if _is_lower_better(name) else "higher"
+        raise SettingsError(
+            f"metrics: {name}{sign}{threshold.number:g}: {good} is better; write {name}{other}"
+        )
+    return threshold
+
+
+def _is_lower_better(name: str) -> bool:
+    # The user's own metrics may be registered later, when their module is loaded.
+    return is_metric(name) and find(name).facts.better == "lower"
+
+
+def _maximum(threshold: Threshold) -> float:
+    """The top of the metric's scale; of one without a top, such as seconds, the number itself."""
+    highest = find(threshold.metric).facts.high if is_metric(threshold.metric) else 1.0
+    if highest is None:
+        return abs(threshold.number) or 1.0
+    return max(highest, threshold.number)
