@@ -68,6 +68,20 @@ class StatisticsTable(Table, frozen=True):
     ] = ""
 
 
+class VariantsTable(Table, frozen=True):
+    """[variants]: the same questions as people type or speak them, asked after the run."""
+
+    kinds: Annotated[
+        tuple[str, ...],
+        about("`typos`, `keywords`, `spoken`, `lowercase`, `greeting` or `module:function`."),
+    ] = ()
+    per_case: Annotated[int, about("Variants of each kind for each case.", ge=1, le=100)] = 1
+    seed: Annotated[int, about("Another seed makes other variants.")] = 0
+    language: Annotated[
+        str, about("Language of the questions: its keyboard, fillers and greetings.")
+    ] = "en"
+
+
 class FactsTable(Table, frozen=True):
     """[facts]: how the facts metrics decide."""
 
@@ -211,6 +225,9 @@ class SuiteTable(Table, frozen=True):
     statistics: Annotated[StatisticsTable, about('Dependent cases: `cluster = "customer"`.')] = (
         StatisticsTable()
     )
+    variants: Annotated[
+        VariantsTable, about('Variants of the questions: `kinds = ["typos"]`; see `[variants]`.')
+    ] = VariantsTable()
     facts: Annotated[
         FactsTable, about("`judge = true`: the judge decides the facts, not the entailment model.")
     ] = FactsTable()

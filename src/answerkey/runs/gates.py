@@ -32,7 +32,7 @@ _CONDITION = re.compile(
     r"\s*([\w.@^-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$"
 )
 _MEAN_AT = re.compile(r"^(?:average_scores\.(.+)|(score|quality))\.mean$")
-_TESTS: dict[str, Callable[[float, float], bool]] = {
+SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -139,7 +139,7 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
         near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
         passed = (
             value is not None
-            and _TESTS[condition.sign](value + near, condition.limit)
+            and SIGNS[condition.sign](value + near, condition.limit)
             and not damaged
         )
         note = note if note or value is not None else "this run has no such figure"

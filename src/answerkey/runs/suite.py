@@ -16,7 +16,12 @@ from answerkey.coerce.values import is_mapping
 from answerkey.config import tables
 from answerkey.config.declare import TomlTable, check_settings, old_names, read_table, use_new_names
 from answerkey.config.retrieval_tables import RetrievalTable
-from answerkey.config.tables import DEFAULT_MODEL, ExecutionTable, StatisticsTable
+from answerkey.config.tables import (
+    DEFAULT_MODEL,
+    ExecutionTable,
+    StatisticsTable,
+    VariantsTable,
+)
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.judge.own_criteria import read_criteria
 from answerkey.runs.thresholds import read_thresholds, threshold_profile
@@ -44,6 +49,7 @@ class Suite:
     criteria: tuple[Requirement, ...] = ()
     retrieval: TomlTable = field(default_factory=TomlTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
+    variants: VariantsTable = field(default_factory=VariantsTable)
     settings: Mapping[str, TomlTable] = field(default_factory=dict[str, TomlTable])
     notices: tuple[str, ...] = ()
 
@@ -170,7 +176,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
                 "metrics with numbers are a profile of their own; leave the numbers or the profile out"
             )
         profile = threshold_profile(thresholds)
-    same = ("modules", "target", "judge", "run", "statistics")
+    same = ("modules", "target", "judge", "run", "statistics", "variants")
     return Suite(
         name=name,
         cases=cases,

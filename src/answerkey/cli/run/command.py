@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from answerkey.cli.run.finish import finish_run
 from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
 from answerkey.errors import InputError
+from answerkey.robustness.gates import split_gates
+from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished
 from answerkey.runs.resume import run_to_resume
 from answerkey.runs.store import is_run, read_manifest
@@ -100,6 +103,15 @@ _OPTIONS = (
         help='An extra gate, such as "errors == 0"; may be repeated.',
     ),
     click.option(
+        "--variants",
+        metavar="KINDS",
+        help="Ask the questions again with typos, as keywords, spoken, lowercase, with a greeting "
+        "or as module:function makes them; comma-separated.",
+    ),
+    click.option(
+        "--per-case", type=COUNT, metavar="N", help="With --variants: N of each kind per case."
+    ),
+    click.option(
         "--engine",
         type=click.Choice(["local", "ray"]),
         default="local",
@@ -165,8 +177,10 @@ def run(options: RunOptions) -> int:
         )
         return _finish(finished, same, options)
     settings = options.for_engine(folder)
+    variant_run = VariantRun.of_suite(suite, settings.selection)
+    suite = replace(suite, gate=split_gates(suite.gate)[0])
     if options.dry_run:
-        return loop.dry_run(suite, settings, as_json=options.as_json)
+        return loop.dry_run(suite, settings, variant_run, as_json=options.as_json)
     finished = loop.run_with_progress(suite, settings, options)
     if finished.stopped is not None or options.smoke:
         finish.show_stop(
@@ -174,11 +188,20 @@ def run(options: RunOptions) -> int:
         )
     elif options.debug and not options.quiet:
         finish.show_failing(finished.folder, as_json=options.as_json, asked=options.resume_limit)
-    return _finish(finished, same, options)
+    variants = None
+    if variant_run is not None and not finished.partial:
+        variants = loop.run_variants_with_progress(variant_run, finished.folder, options)
+    return _finish(finished, same, options, variants)
 
 
-def _finish(finished: Finished, command: str, options: RunOptions) -> int:
-    charts = options.scoring.charts
+def _finish(
+    finished: Finished, command: str, options: RunOptions, variants: VariantReport | None = None
+) -> int:
     return finish_run(
-        finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=charts
+        finished,
+        f"{command} --resume",
+        as_json=options.as_json,
+        quiet=options.quiet,
+        charts=options.scoring.charts,
+        variants=variants,
     )

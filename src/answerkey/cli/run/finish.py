@@ -12,9 +12,13 @@ import click
 from click.core import ParameterSource
 
 from answerkey.cli.output import end, print_json, say, separate_streams, show
+from answerkey.errors import Ending
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.text import text_report
 from answerkey.reports.write import write_reports
+from answerkey.robustness.conclusion import conclude_with_variants
+from answerkey.robustness.run import VariantReport
+from answerkey.robustness.text import variants_section
 from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
 from answerkey.runs.store import last_asked, profile_of, read_outcomes
@@ -40,19 +44,33 @@ _ONE_TIME = {
 
 
 def finish_run(
-    finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None
+    finished: Finished,
+    resume_command: str,
+    *,
+    as_json: bool,
+    quiet: bool,
+    charts: bool | None,
+    variants: VariantReport | None = None,
 ) -> int:
     """Write the reports, print them, and return the exit code."""
 
-    def show_result(summary: Summary) -> None:
+    def find_ending(summary: Summary) -> Ending:
         ending = conclude(finished, summary)
+        return ending if variants is None else conclude_with_variants(ending, variants)
+
+    def show_result(summary: Summary) -> None:
+        ending = find_ending(summary)
         if as_json:
-            print_json(summary.to_json() | {"ending": ending.line, "exit_code": ending.code})
+            more = {} if variants is None else {"variants": variants.to_json()}
+            last = {"ending": ending.line, "exit_code": ending.code}
+            print_json(summary.to_json() | more | last)
         elif not quiet:
             show(text_report(summary, profile_of(finished.folder)))
+            if variants is not None:
+                show(variants_section(variants))
 
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
-    ending = conclude(finished, summary)
+    ending = find_ending(summary)
     say(f"run folder: {finished.folder}")
     if finished.partial:
         say(f"to continue: {resume_command}")

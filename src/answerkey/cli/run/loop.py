@@ -18,6 +18,7 @@ from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
+from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import ask_once, rescore, run_suite
 from answerkey.runs.prepare import prepare
@@ -77,6 +78,15 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
             return Finished(done.folder)  # its gates still decide, and its reports may be missing
 
 
+def run_variants_with_progress(
+    variant_run: VariantRun, folder: Path, options: RunOptions
+) -> VariantReport:
+    """Ask the variants of the questions of a finished run."""
+    say(f"variants: {format_count(variant_run.count, 'question')}")
+    with interactive(quiet=options.quiet) as (watch, stop):
+        return variant_run.run(folder, watch, stop)
+
+
 def rescore_with_progress(
     folder: Path,
     changes: TomlTable,
@@ -110,7 +120,7 @@ _PASSAGE_CHARACTERS = 800  # the passages of one case, roughly
 _QUESTIONS_SHOWN = 10
 
 
-def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
+def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_json: bool) -> int:
     """Check everything and print what would be asked and what it might cost; ask and write nothing."""
     check_target(suite.target, suite.folder)
     first: list[dict[str, str]] = []
@@ -138,6 +148,7 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
             "target": target,
             "workers": suite.run.workers,
             "first": first,
+            "variants": 0 if variants is None else variants.count,
         }
         judged = {"judge_calls": calls * prepared.answers, "judge_tokens_estimate": tokens}
         print_json({**asked, "metrics": list(names), "profile": profile, **judged})
@@ -146,6 +157,10 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
     show(
         f"{format_count(prepared.count, 'case')} would be sent{often} to the {target} target, {suite.run.workers} at a time"
     )
+    if variants is not None:
+        show(f"then their variants: {format_count(variants.count, 'question')}")
+        for kind, count in variants.kinds().items():
+            show(f"  {kind}: {count}")
     show(f"metrics: {', '.join(names)}")
     show(f"judge: {format_count(calls * prepared.answers, 'call')}, about {tokens:,} tokens")
     for case in first:

@@ -40,6 +40,8 @@ class RunOptions:
     out: Path | None
     assignments: tuple[str, ...]
     gates: tuple[str, ...]
+    variants: str | None
+    per_case: int | None
     engine: str
     address: str | None
     dry_run: bool
@@ -61,6 +63,11 @@ class RunOptions:
             "jobs": self.scoring.jobs,
         }
         overrides |= {f"run.{name}": value for name, value in limits.items() if value is not None}
+        if self.variants is not None:
+            kinds = [kind.strip() for kind in self.variants.split(",") if kind.strip()]
+            overrides["variants.kinds"] = kinds
+        if self.per_case is not None:
+            overrides["variants.per_case"] = self.per_case
         if self.datasets:
             overrides["cases"] = [str(path.resolve()) for path in self.datasets]
         scoring = self.scoring.settings()

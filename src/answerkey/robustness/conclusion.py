@@ -1,0 +1,30 @@
+"""How a run with variants ends."""
+
+from __future__ import annotations
+
+from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
+from answerkey.robustness.run import VariantReport
+from answerkey.text import format_count
+
+
+def conclude_with_variants(ending: Ending, report: VariantReport) -> Ending:
+    """The ending of a run whose own ending is `ending`; the worse of the two decides."""
+    if ending.code != EXIT_OK:
+        return ending
+    finished = report.finished
+    if finished.interrupted:
+        return Ending(EXIT_INTERRUPTED, f"variants: {finished.partial}; {ending.sentence}")
+    if finished.partial:
+        return Ending(EXIT_INCOMPLETE, f"variants: {finished.partial}; {ending.sentence}")
+    failed = [gate for gate in report.gates if not gate.passed]
+    if failed:
+        gates = format_count(len(report.gates), "gate")
+        conditions = ", ".join(
+            f"{gate.condition}: {gate.note or format(gate.value, '.4g')}" for gate in failed
+        )
+        sentence = f"{len(failed)} of {gates} on variants failed ({conditions}); {ending.sentence}"
+        return Ending(EXIT_GATE, sentence)
+    if report.gates:
+        gates = format_count(len(report.gates), "gate")
+        return Ending(EXIT_OK, f"{gates} on variants passed; {ending.sentence}")
+    return ending

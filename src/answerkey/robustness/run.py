@@ -1,0 +1,158 @@
+"""Ask the variants of a run's questions, in a second run inside its folder.
+
+The headline figures of the run stay those of the original questions: variants never enter them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from answerkey.errors import SettingsError
+from answerkey.files import json_text, write_file
+from answerkey.metrics.plan import make_plan
+from answerkey.robustness.gates import (
+    VariantGate,
+    answer_variant_gates,
+    parse_variant_gates,
+    split_gates,
+)
+from answerkey.robustness.measure import VariantFigures, measure_variants
+from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
+from answerkey.runs.execute import run_prepared
+from answerkey.runs.prepare import prepare, selected
+from answerkey.runs.resume import AlreadyFinished
+from answerkey.runs.store import is_run, read_manifest, read_outcomes
+from answerkey.runs.suite import Suite
+from answerkey.runs.summary import GateResult
+from answerkey.targets.resolve import kind_of
+from answerkey.types import Case, Response, Score
+from answerkey.variants.expand import CONVERSATION, KIND, Expansion, VariantPlan, expand_cases
+
+VARIANTS_FILE = "variants.json"
+_FOLDER = "variants"
+_CONSISTENCY = "answer_agreement"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantReport:
+    """The figures of all kinds, the gates on them, and the cases that have no variant of a kind."""
+
+    figures: dict[str, VariantFigures]
+    gates: Sequence[GateResult]
+    impossible: dict[str, int]
+    conversation_turns: int
+    finished: Finished
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "run": str(self.finished.folder),
+            "partial": str(self.finished.partial),
+            "kinds": {kind: figures.to_json() for kind, figures in self.figures.items()},
+            "without_variant": self.impossible,
+            "conversation_turns_left_out": self.conversation_turns,
+            "gates": [
+                {
+                    "condition": gate.condition,
+                    "value": gate.value,
+                    "ci95": gate.ci95,
+                    "passed": gate.passed,
+                    "note": gate.note,
+                }
+                for gate in self.gates
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRun:
+    """The variants of a suite's selected cases, ready to be asked."""
+
+    suite: Suite
+    gates: Sequence[VariantGate]
+    expansion: Expansion
+    conversation_turns: int
+
+    @classmethod
+    def of_suite(cls, suite: Suite, selection: Selection) -> VariantRun | None:
+        """The variants that the suite asks for, checked before the first question; None for none.
+
+        Turns of a conversation are left out: a changed turn would change the turns that follow it.
+        """
+        settings = suite.variants
+        gate_texts = split_gates(suite.gate)[1]
+        gates = parse_variant_gates(gate_texts, settings.kinds)
+        if not settings.kinds:
+            return None
+        if kind_of(suite.target) == "recorded":
+            raise SettingsError(
+                "--variants needs a bot that can be asked, but the suite has recorded answers only; "
+                "add a [target]"
+            )
+        single: list[Case] = []
+        turns = 0
+        for _, case in selected(suite, selection):
+            if CONVERSATION in case.extra:
+                turns += 1
+            else:
+                single.append(case)
+        plan = VariantPlan(
+            settings.kinds, settings.per_case, settings.seed, settings.language, suite.folder
+        )
+        expansion = expand_cases(single, plan)
+        if not expansion.children:
+            raise SettingsError("--variants: no selected case has a variant of these kinds")
+        return cls(suite, gates, expansion, turns)
+
+    @property
+    def count(self) -> int:
+        return len(self.expansion.children)
+
+    def kinds(self) -> Counter[str]:
+        return Counter(str(child.extra[KIND]) for child in self.expansion.children)
+
+    def run(self, run_folder: Path, watch: Watch, stop: Stop) -> VariantReport:
+        """Ask the variants, or continue asking them, and compare with the answers of the run."""
+        finished = self._ask(run_folder / _FOLDER, watch, stop)
+        figures = measure_variants(
+            read_outcomes(run_folder), read_outcomes(finished.folder), _score_agreement
+        )
+        report = VariantReport(
+            figures=figures,
+            gates=answer_variant_gates(self.gates, figures),
+            impossible=dict(self.expansion.impossible),
+            conversation_turns=self.conversation_turns,
+            finished=finished,
+        )
+        write_file(run_folder / VARIANTS_FILE, f"{json_text(report.to_json())}\n")
+        return report
+
+    def _ask(self, folder: Path, watch: Watch, stop: Stop) -> Finished:
+        # Without a path, `--resume` of the suite never mistakes the variants for a run of its own.
+        suite = replace(self.suite, name=f"{self.suite.name}-variants", gate=(), path=None)
+        suite = suite.writing_to(folder)
+        with closing(prepare(suite, Selection(), self._read_children)) as prepared:
+            options = Options(resume=_find_started_run(folder))
+            try:
+                return run_prepared(prepared, options, watch, stop)
+            except AlreadyFinished as already:
+                return Finished(already.folder)
+
+    def _read_children(self) -> Iterator[tuple[int, Case]]:
+        return enumerate(self.expansion.children)
+
+
+def _find_started_run(folder: Path) -> Path | None:
+    """The run of variants that was started in this folder, if any."""
+    if not folder.is_dir():
+        return None
+    runs = [path for path in folder.iterdir() if is_run(path)]
+    return max(runs, key=lambda run: read_manifest(run).created, default=None)
+
+
+def _score_agreement(pairs: Sequence[tuple[Case, Response]]) -> list[Score]:
+    plan = make_plan([_CONSISTENCY], {})
+    return [scores[_CONSISTENCY] for scores in plan.score(pairs)]

@@ -1,0 +1,160 @@
+"""`answerkey run --variants`: a bot that breaks on typos is found; the headline figures stay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.own_files import Cli
+
+# The answers do not contain the devices' names, so that typos may touch those.
+FACTS = {
+    "kettle": "3 minutes",
+    "toaster": "2 years",
+    "blender": "1.5 litres",
+    "freezer": "minus 18 degrees",
+    "vacuum": "4 kilograms",
+    "printer": "20 pages per minute",
+    "speaker": "12 hours",
+    "monitor": "27 inches",
+    "camera": "60 pictures per second",
+    "scanner": "30 sheets per minute",
+    "heater": "1500 watts",
+    "keyboard": "104 keys",
+}
+
+# A strict bot looks for the exact word; a tolerant one takes the most similar word.
+BOT = """
+from difflib import get_close_matches
+from json import loads
+from pathlib import Path
+FACTS = loads(Path(__file__).with_name("facts.json").read_text())
+
+def strict(question):
+    for word in question.lower().replace("?", "").split():
+        if word in FACTS:
+            return FACTS[word]
+    return "The device is made in Norway and costs 900 euros."
+
+def tolerant(question):
+    for word in question.lower().replace("?", "").split():
+        for name in get_close_matches(word, FACTS, n=1, cutoff=0.7):
+            return FACTS[name]
+    return "The device is made in Norway and costs 900 euros."
+"""
+
+
+def write_suite(folder: Path, bot: str, more: str = "") -> Path:
+    (folder / "facts.json").write_text(json.dumps(FACTS))
+    (folder / "bot.py").write_text(BOT)
+    cases = [
+        {"id": name, "question": f"What should customers know about our {name}?", "expected": fact}
+        for name, fact in FACTS.items()
+    ]
+    (folder / "cases.json").write_text(json.dumps(cases))
+    suite = folder / "suite.toml"
+    suite.write_text(
+        f'cases = ["cases.json"]\nprofile = "rag"\n[target]\ncall = "bot:{bot}"\n{more}'
+    )
+    return suite
+
+
+def run_json(cli: Cli, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    result = cli("run", *arguments, "--json", "--no-charts")
+    return result.code, json.loads(result.out)
+
+
+TYPOS = ("--variants", "typos", "--per-case", "3")
+
+
+def test_a_bot_that_breaks_on_typos_fails_the_gate(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict")
+    code, report = run_json(cli, suite, *TYPOS, "--gate", "variants.typos.drop <= 0.05")
+    typos = report["variants"]["kinds"]["typos"]
+    assert code == 1
+    assert report["ending"].startswith("FAIL: 1 of 1 gate on variants failed (variants.typos.drop")
+    assert typos["pass_rate_original"] == 1.0
+    assert typos["drop"] > 0.05
+    assert typos["drop"] == pytest.approx(len(typos["newly_failing"]) / typos["scored_pairs"])
+    assert typos["p"] < 0.05
+    assert typos["consistency"]["mean"] < 1.0
+
+
+def test_a_bot_that_understands_typos_passes_the_gate(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "tolerant")
+    code, report = run_json(cli, suite, *TYPOS, "--gate", "variants.typos.drop <= 0.05")
+    assert code == 0
+    assert report["variants"]["kinds"]["typos"]["newly_failing"] == []
+
+
+def test_the_headline_does_not_change(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict")
+    _, without = run_json(cli, suite)
+    _, with_variants = run_json(cli, suite, *TYPOS)
+    for key in ("totals", "pass_rate", "pass_rate_ci95", "score", "average_scores"):
+        assert with_variants.get(key) == without.get(key)
+
+
+def test_a_finished_run_is_not_asked_again(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict")
+    _, first = run_json(cli, suite, *TYPOS)
+    _, again = run_json(cli, suite, *TYPOS, "--resume")
+    assert again["variants"] == first["variants"]
+    assert len(list((tmp_path / "results").iterdir())) == 1
+
+
+def test_repeats_and_variants_work_together(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict")
+    code, report = run_json(cli, suite, *TYPOS, "--repeats", "2")
+    assert code == 0
+    assert report["variants"]["kinds"]["typos"]["drop"] > 0.05
+
+
+def test_variants_in_the_suite_file(cli: Cli, tmp_path: Path) -> None:
+    more = '[variants]\nkinds = ["lowercase", "greeting"]\n'
+    code, report = run_json(cli, write_suite(tmp_path, "tolerant", more))
+    assert code == 0
+    assert list(report["variants"]["kinds"]) == ["lowercase", "greeting"]
+
+
+def test_the_printed_report_names_the_drop(cli: Cli, tmp_path: Path) -> None:
+    result = cli("run", write_suite(tmp_path, "strict"), *TYPOS, "--no-charts")
+    assert "Variants: the same questions as people type or speak them" in result.out
+    assert "typos: 100 % → " in result.out
+    assert "newly failing: " in result.out
+
+
+def test_dry_run_counts_the_variants(cli: Cli, tmp_path: Path) -> None:
+    result = cli("run", write_suite(tmp_path, "strict"), *TYPOS, "--dry-run")
+    assert "then their variants: 36 questions" in result.out
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--variants", "tipos"], 'unknown variant "tipos"'),
+        (["--gate", "variants.typos.drop <= 0.05"], "add it to --variants typos"),
+        (["--variants", "typos", "--gate", "variants.typos.dorp <= 0.05"], "unknown figure"),
+        (["--variants", "typos", "--gate", "variants.typos"], "expected a figure of a variant"),
+    ],
+)
+def test_mistakes_are_refused_before_the_first_question(
+    cli: Cli, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = cli("run", write_suite(tmp_path, "strict"), *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert not (tmp_path / "results").exists()
+
+
+def test_recorded_answers_cannot_be_asked_again(cli: Cli, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.json"
+    cases.write_text(json.dumps([{"id": "1", "question": "Open?", "answer": "Yes."}]))
+    suite = tmp_path / "suite.toml"
+    suite.write_text('cases = ["cases.json"]\nmetrics = ["token_f1"]\n')
+    result = cli("run", suite, "--variants", "typos")
+    assert result.code == 2
+    assert "needs a bot that can be asked" in result.err
