@@ -118,7 +118,7 @@ class VariantRun:
         """Ask the variants, or continue asking them, and compare with the answers of the run."""
         finished = self._ask(run_folder / _FOLDER, watch, stop)
         figures = measure_variants(
-            read_outcomes(run_folder), read_outcomes(finished.folder), _score_agreement
+            read_outcomes(run_folder), read_outcomes(finished.folder), score_agreement
         )
         report = VariantReport(
             figures=figures,
@@ -153,6 +153,6 @@ def _find_started_run(folder: Path) -> Path | None:
     return max(runs, key=lambda run: read_manifest(run).created, default=None)
 
 
-def _score_agreement(pairs: Sequence[tuple[Case, Response]]) -> list[Score]:
+def score_agreement(pairs: Sequence[tuple[Case, Response]]) -> list[Score]:
     plan = make_plan([_CONSISTENCY], {})
     return [scores[_CONSISTENCY] for scores in plan.score(pairs)]
