@@ -40,7 +40,7 @@ COMMANDS = [
 def test_all_that_led_to_the_verdict() -> None:
     text = failure_screen(OUTCOME, RUBRIC, COMMANDS)
     for part in (
-        "FAILED: qa#Q5 (qa.md)", "Score 48.89 of 100, failed; the pass mark is 70", "Low: rubric.accuracy 1.00 (the number is wrong)",
+        "FAILED: qa#Q5 (qa.md)", "Score 48.89 of 100, failed; the pass mark is 70", "Says Twelve days, expected Eighteen days", "[wrong figure, not used]",
         "user: Hello", "How many days of leave?", "Eighteen days.", "or: 18", "must contain: days", "a number from 18 to 20",
         "route: hr or docs", "Twelve days.", "[route kpi, 1.2 s]", "handbook.pdf", "[1] leave-1, page 3, score 0.9",
         "rubric.accuracy          1 of 5", "the number is wrong", "not applicable", "error: no tokens",

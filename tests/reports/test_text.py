@@ -91,11 +91,10 @@ def test_without_a_profile_types_show_the_means_of_the_metrics() -> None:
     assert "  t  1 case; context_relevance 0.000, token_f1 0.250" in text
 
 
-def test_a_bot_without_passages_is_not_called_off_topic() -> None:
-    assert "scored 1/1: no passages were given" in text_report(
-        summarise([_plain("a")], None, RunInfo(name="n")), None
-    )
-    with_passages = text_report(
-        summarise([_plain("a"), _plain("b", "text")], None, RunInfo(name="n")), None
-    )
-    assert "scored 2/2: off-topic retrieval" in with_passages
+def test_only_a_metric_that_decides_has_words_for_a_poor_mean() -> None:
+    outcomes = [_plain("a"), _plain("b", "text")]
+    without_profile = text_report(summarise(outcomes, None, RunInfo(name="n")), None)
+    assert "context_relevance  0.000, scored 2/2\n" in without_profile
+    profile = load_profile("rag-cosine")
+    with_profile = text_report(summarise(outcomes, profile, RunInfo(name="n")), profile)
+    assert "scored 2/2: off-topic retrieval" in with_profile
