@@ -21,8 +21,8 @@ from answerkey.cases import read_cases
 from answerkey.config.retrieval_tables import RetrievalTable, SweepTable
 from answerkey.embed import load_embedder
 from answerkey.experiments.choice import cross_validate_choice
-from answerkey.experiments.grid import RRF, STANDARD_ALPHAS
 from answerkey.experiments.label_check import check_labels, collect_labels
+from answerkey.experiments.plan import RRF, STANDARD_ALPHAS
 from answerkey.experiments.sweep import PreparedSweep, Sweep, run_sweep
 from answerkey.retrieval.search_index import open_search_index
 

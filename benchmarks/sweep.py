@@ -17,7 +17,13 @@ import faiss
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from answerkey.experiments.grid import METRICS, Labels, hits_in_pages, measure_grid, number_labels
+from answerkey.experiments.page_hits import (
+    Labels,
+    hits_in_pages,
+    measure_grid,
+    number_labels,
+)
+from answerkey.experiments.plan import METRICS
 from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
 from answerkey.retrieval.fuse import pool_candidates, weighted_sum
 from answerkey.retrieval.search_index import exact_search

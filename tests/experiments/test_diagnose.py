@@ -11,29 +11,25 @@ from tests.support.made_documents import WordEmbedder, page_texts, question_rows
 
 from answerkey.cli.retrieval import diagnose_command as command
 from answerkey.experiments.diagnose import diagnose
-from answerkey.experiments.evidence import (
-    Diagnosis,
-    RetrievalEvidence,
-    RetrievalFinding,
-    from_suite,
-    sentence,
-)
+from answerkey.experiments.evidence import RetrievalEvidence, evidence_of_suite
+from answerkey.experiments.findings import Diagnosis, RetrievalFinding
 
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder()
-    )
+    def load_words(**_: object) -> WordEmbedder:
+        return WordEmbedder()
+
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", load_words)
 
 
 @pytest.fixture
 def healthy(tmp_path: Path) -> RetrievalEvidence:
-    return from_suite(write_suite(tmp_path))
+    return evidence_of_suite(write_suite(tmp_path))
 
 
 def found(diagnosis: Diagnosis, code: str) -> RetrievalFinding:
-    assert code in [finding.code for finding in diagnosis.findings], sentence(diagnosis)
+    assert code in [finding.code for finding in diagnosis.findings], diagnosis.sentence
     return next(finding for finding in diagnosis.findings if finding.code == code)
 
 
@@ -41,7 +37,7 @@ def test_a_healthy_set_is_called_healthy(healthy: RetrievalEvidence) -> None:
     diagnosis = diagnose(healthy)
     assert diagnosis.findings == ()
     assert diagnosis.healthy
-    assert sentence(diagnosis).startswith("healthy")
+    assert diagnosis.sentence.startswith("healthy")
     assert set(diagnosis.checked) == {
         "labels",
         "rankings",
@@ -105,13 +101,13 @@ def test_an_off_by_one_is_found_in_two_queries(queries: int) -> None:
 def test_an_off_by_one_shows_in_labels_outside_the_index(tmp_path: Path) -> None:
     rows = [{"id": "a", "question": "history of the harbour", "relevant": ["book.txt#0"]},
             {"id": "b", "question": "repair of the harbour", "relevant": ["1"]}]  # fmt: skip
-    evidence = from_suite(write_suite(tmp_path, rows))
+    evidence = evidence_of_suite(write_suite(tmp_path, rows))
     assert "page n + 1 of the index" in found(diagnose(evidence), "page_shift").title
 
 
 def test_quotes_are_labels_too(tmp_path: Path) -> None:
     rows = [{"id": "a", "question": "history of the harbour", "quote": page_texts()[0][:50]}]
-    assert from_suite(write_suite(tmp_path, rows)).labels == {"a": {"1": 1.0}}
+    assert evidence_of_suite(write_suite(tmp_path, rows)).labels == {"a": {"1": 1.0}}
 
 
 def test_chunks_without_an_id_and_stop_words() -> None:
@@ -148,10 +144,15 @@ def test_other_forms_of_a_word_and_pairs_of_chinese_characters_are_no_other_voca
 
 def test_nothing_found_is_never_healthy() -> None:
     labels = {f"q{n}": {f"page-{n}a": 1.0} for n in range(3)}
-    diagnosis = diagnose(RetrievalEvidence(labels, {q: ["elsewhere"] for q in labels}))
-    assert diagnosis.findings == ()
-    assert not diagnosis.healthy
-    assert sentence(diagnosis).startswith("not one relevant page is found; ndcg@5 is 0.000")
+    rankings = {q: ["elsewhere"] for q in labels}
+    by_rankings = diagnose(RetrievalEvidence(labels, rankings))
+    assert [finding.code for finding in by_rankings.findings] == ["never_retrieved"]
+    assert not by_rankings.healthy
+    ids = ["elsewhere", *(page for row in labels.values() for page in row)]
+    with_index = diagnose(RetrievalEvidence(labels, rankings, ids))
+    assert with_index.findings == ()
+    assert not with_index.healthy
+    assert with_index.sentence.startswith("not one relevant page is found; ndcg@5 is 0.000")
 
 
 def test_absent_pages_are_named(healthy: RetrievalEvidence) -> None:
@@ -201,7 +202,7 @@ def test_other_faults_each_under_its_name(healthy: RetrievalEvidence) -> None:
 def test_no_label_at_all_is_not_healthy(healthy: RetrievalEvidence) -> None:
     diagnosis = diagnose(healthy.with_labels({query: {} for query in healthy.labels}))
     assert not diagnosis.healthy
-    assert "nothing to measure" in sentence(diagnosis)
+    assert "nothing to measure" in diagnosis.sentence
 
 
 def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:

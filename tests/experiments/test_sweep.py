@@ -16,7 +16,7 @@ from tests.support.made_documents import WordEmbedder, page_texts, question_rows
 from answerkey.cli.retrieval import sweep_command as command
 from answerkey.errors import AnswerkeyError
 from answerkey.experiments.choice import Conclusions, best_setting, draw_conclusions
-from answerkey.experiments.grid import METRICS, NAMED, RRF
+from answerkey.experiments.plan import METRICS, NAMED, RRF
 from answerkey.experiments.sweep import Sweep, prepare_sweep, run_sweep
 from answerkey.experiments.sweep_files import describe
 from answerkey.metrics.ranking.rank import score_rankings
@@ -27,9 +27,10 @@ FULL = "alphas = [0.0, 0.3, 0.5, 0.7, 1.0]\nks = [3, 5, 10]"
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder()
-    )
+    def load_words(**_: object) -> WordEmbedder:
+        return WordEmbedder()
+
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", load_words)
 
 
 def made_sweep(folder: Path, **more: object) -> Sweep:
@@ -49,7 +50,8 @@ def settings_of(told: dict[str, Any]) -> set[tuple[str, float | None, int]]:
 
 @pytest.mark.slow
 def test_the_command_writes_every_file(tmp_path: Path) -> None:
-    rows = [*question_rows(), {"id": "nolabel", "question": "=1+1 what is this", "relevant": []}]
+    no_label: dict[str, Any] = {"id": "nolabel", "question": "=1+1 what is this", "relevant": []}
+    rows = [*question_rows(), no_label]
     result = CliRunner().invoke(
         command, [str(write_suite(tmp_path, rows)), "--json"], catch_exceptions=False
     )
@@ -130,7 +132,7 @@ def test_every_value_is_what_rank_says(tmp_path: Path) -> None:
     labels = {case.id: dict(case.relevant or {}) for case in sweep.cases}
     for v in (0, 4, 10, 11):
         run = {
-            case.id: [sweep.pages[p] for p in sweep.rankings[v, q].tolist() if p >= 0]
+            case.id: [sweep.pages[int(p)] for p in sweep.rankings[v, q] if p >= 0]
             for q, case in enumerate(sweep.cases)
         }
         for column, k in enumerate(sweep.ks):
@@ -295,8 +297,12 @@ def test_chunkings_and_models_are_settings(tmp_path: Path) -> None:
             return super().embed(texts)
 
     more = 'by = "fixed"\nchunk_sizes = [5, 10]\noverlaps = [0, 2]\nmodels = ["a", "none"]\n' + FULL
+
+    def load_counting(**_: object) -> Counting:
+        return Counting()
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: Counting())
+        patch.setattr("answerkey.experiments.sweep.load_embedder", load_counting)
         prepared = prepare_sweep(load_suite(write_suite(tmp_path, more=more)))
         assert sum(counted) == sum(len(index.chunks) for index in prepared.setups[::2])
         sweep = run_sweep(prepared)
@@ -380,11 +386,10 @@ def test_bad_options_are_one_clear_line(tmp_path: Path, options: list[str], says
 
 
 def test_no_label_at_all(tmp_path: Path) -> None:
+    no_page: list[str] = []
+    rows = [{"id": "a", "question": "x"}, {"id": "b", "question": "y", "relevant": no_page}]
     with pytest.raises(AnswerkeyError, match="none of the 2 cases has a relevant page"):
-        made_sweep(
-            tmp_path,
-            questions=[{"id": "a", "question": "x"}, {"id": "b", "question": "y", "relevant": []}],
-        )
+        made_sweep(tmp_path, questions=rows)
 
 
 def test_the_made_pages_are_sixty() -> None:

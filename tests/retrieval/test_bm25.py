@@ -11,14 +11,9 @@ from answerkey.cases import read_cases
 from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.rank import score_rankings
-from answerkey.retrieval.bm25 import (
-    Formula,
-    build_bm25,
-    detect_language,
-    question_words,
-    search_words,
-)
+from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.search_index import open_search_index
+from answerkey.retrieval.search_words import detect_language, question_words, search_words
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +69,7 @@ def question_rows() -> list[dict[str, object]]:
 
 
 def write_suite(
-    folder: Path, questions: Sequence[dict[str, object]] | None = None, more: str = ""
+    folder: Path, questions: Sequence[Mapping[str, object]] | None = None, more: str = ""
 ) -> Path:
     """A suite over one text file with form feeds between its pages."""
     (folder / "docs").mkdir(parents=True)

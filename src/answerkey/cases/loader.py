@@ -18,7 +18,8 @@ from answerkey.coerce.json_rows import read_json_file
 from answerkey.coerce.responses import response_of_row
 from answerkey.coerce.tables import ROW_READERS, read_table_rows
 from answerkey.errors import InputError, did_you_mean
-from answerkey.retrieval.rankings import read_figures, read_trec_run
+from answerkey.retrieval.rankings import read_trec_run
+from answerkey.retrieval.recorded_figures import read_figures
 from answerkey.types import Case, Response
 
 _RUN_ENDINGS = (".run", ".trec", ".txt")

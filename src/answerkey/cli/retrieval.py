@@ -14,6 +14,7 @@ from answerkey.cli.output import (
     done,
     end,
     json_option,
+    print_json,
     print_result,
     say,
     show,
@@ -23,11 +24,13 @@ from answerkey.reports.plots import INSTALL
 from answerkey.runs.store import is_run, new_folder
 from answerkey.runs.suite import Suite, load_suite
 
+_LISTED = 50
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from answerkey.experiments.choice import Conclusions
-    from answerkey.experiments.evidence import Diagnosis
+    from answerkey.experiments.findings import Diagnosis
     from answerkey.experiments.sweep import Sweep
     from answerkey.experiments.verify import WrongPage
 
@@ -72,7 +75,8 @@ def sweep_command(
     out: Path | None,
     no_plots: bool,
     as_json: bool,
-    **given: Any,
+    collection: str | None,
+    **options: Any,
 ) -> None:
     """Compare dense, sparse and hybrid retrieval for every α and K.
 
@@ -81,51 +85,62 @@ def sweep_command(
       answerkey sweep suite.toml --alphas 0,0.5,1 --ks 3,5,10
       answerkey sweep suite.toml --trace Q17
 
-    Without α and K, the standard tests: five named methods and α from 0 to 1 at K = 5, then K from 3 to 20 at the best α.
+    Without α and K, the standard tests: five named methods and α from 0 to 1 at K = 5, then K from
+    3 to 20 at the best α.
     """
     from answerkey.experiments.choice import draw_conclusions
     from answerkey.experiments.sweep import prepare_sweep, run_sweep
-    from answerkey.experiments.sweep_files import summary
+    from answerkey.experiments.sweep_files import summarise_sweep
     from answerkey.reports.sweep_report import sweep_text, write_sweep
 
-    named = {
-        "alphas": _numbers("alphas", given["alphas"], float),
-        "ks": _numbers("ks", given["ks"], int),
-        "named": given["named"] or None,
-        "rrf": given["rrf"] or None,
-        "select": given["select"],
-        "topk_alpha": given["alpha"],
-    }
-    settings = {
-        f"retrieval.sweep.{key}": value for key, value in named.items() if value is not None
-    }
-    loaded = load_suite(suite, settings, given["collection"])
+    loaded = load_suite(suite, _sweep_settings(options), collection)
     _say_notices(loaded)
-    prepared = prepare_sweep(loaded, say)
-    sweep = run_sweep(prepared, say, timed=query is None)
-    for warning in sweep.check.warnings:
-        say(f"warning: {warning}")
-    if unlabelled := len(sweep.cases) - int(sweep.labelled.sum()):
-        of = f"{unlabelled} of {len(sweep.cases)} queries"
-        say(f"warning: {of} have no relevant pages and are left out of the means")
-    if sweep.values.max() > 1.0 + 1e-9:
-        say(
-            'warning: some values are above 1, because several chunks of one page are counted; use unit = "page"'
-        )
-    found = draw_conclusions(sweep)
+    sweep = run_sweep(prepare_sweep(loaded, say), say, timed=query is None)
+    _say_warnings(sweep)
+    conclusions = draw_conclusions(sweep)
     if query is not None:
-        return _trace(sweep, found, query, k, as_json=as_json)
+        _print_trace(sweep, conclusions, query, k, as_json=as_json)
+        return
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
-    if not write_sweep(sweep, found, folder, plots=not no_plots):
+    if not write_sweep(sweep, conclusions, folder, plots=not no_plots):
         say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
-    record = {"folder": str(folder), **summary(sweep, found)} if as_json else {}
-    print_result(record, sweep_text(sweep, found), as_json)
-    return None if as_json else done(f"wrote {folder}")
+    if as_json:
+        print_json({"folder": str(folder), **summarise_sweep(sweep, conclusions)})
+        return
+    show(sweep_text(sweep, conclusions))
+    done(f"wrote {folder}")
+
+
+def _sweep_settings(options: dict[str, Any]) -> dict[str, object]:
+    """The options of the command as settings of [retrieval.sweep]."""
+    named = {
+        "alphas": _numbers("alphas", options["alphas"], float),
+        "ks": _numbers("ks", options["ks"], int),
+        "named": options["named"] or None,
+        "rrf": options["rrf"] or None,
+        "select": options["select"],
+        "topk_alpha": options["alpha"],
+    }
+    return {f"retrieval.sweep.{key}": value for key, value in named.items() if value is not None}
 
 
 def _say_notices(suite: Suite) -> None:
     for notice in suite.notices:
         say(f"notice: {notice}")
+
+
+def _say_warnings(sweep: Sweep) -> None:
+    for warning in sweep.check.warnings:
+        say(f"warning: {warning}")
+    unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
+    if unlabelled:
+        share = f"{unlabelled} of {len(sweep.cases)} queries"
+        say(f"warning: {share} have no relevant pages and are left out of the means")
+    if sweep.values.max() > 1.0 + 1e-9:
+        say(
+            "warning: some values are above 1, because several chunks of one page are counted; "
+            'use unit = "page"'
+        )
 
 
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
@@ -139,13 +154,15 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
         ) from None
 
 
-def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_json: bool) -> None:
-    """The best setting, or the α and K that were given."""
+def _print_trace(
+    sweep: Sweep, conclusions: Conclusions, query: str, k: int | None, *, as_json: bool
+) -> None:
+    """Trace the best setting, or that of the options --alpha and --k."""
     from answerkey.experiments.trace import trace
 
-    row, column = found.best.winner
+    row, column = conclusions.best.winner
     if sweep.plan.topk_alpha is not None:
-        row = sweep.topk[found.setup]
+        row = sweep.topk[conclusions.setup]
     if k is not None:
         if k not in sweep.ks:
             raise SettingsError(
@@ -188,42 +205,48 @@ def diagnose_command(
       answerkey diagnose --qrels labels.json --run rankings.csv --index-ids ids.txt
     """
     from answerkey.experiments.diagnose import diagnose
-    from answerkey.experiments.evidence import from_files, from_run, from_suite
+    from answerkey.experiments.evidence import (
+        evidence_of_files,
+        evidence_of_run,
+        evidence_of_suite,
+    )
 
     if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
     labels = qrels or run_file
     if suite_or_run is not None and labels is None:
-        evidence = (
-            from_run(suite_or_run)
-            if is_run(suite_or_run)
-            else from_suite(suite_or_run, say, collection)
-        )
+        if is_run(suite_or_run):
+            evidence = evidence_of_run(suite_or_run)
+        else:
+            evidence = evidence_of_suite(suite_or_run, say, collection)
     elif suite_or_run is not None or labels is None:
         raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
     elif run_file is None and index_ids is None:
         raise click.UsageError("--qrels needs --run, --index-ids or both")
     else:
-        evidence = from_files(labels, run_file, index_ids)
+        evidence = evidence_of_files(labels, run_file, index_ids)
     diagnosis = diagnose(evidence)
-    print_result(diagnosis.as_json(), "\n".join(_lines(diagnosis)), as_json)
+    print_result(diagnosis.as_json(), "\n".join(_diagnosis_lines(diagnosis)), as_json)
 
 
-def _lines(diagnosis: Diagnosis) -> Iterator[str]:
-    from answerkey.experiments.evidence import MEASURE, gain, sentence
+def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
+    from answerkey.experiments.evidence import MEASURE
 
-    yield sentence(diagnosis)
+    now = diagnosis.score or 0.0
+    yield diagnosis.sentence
     for number, finding in enumerate(diagnosis.findings, start=1):
-        more = gain(finding, diagnosis.score)
-        yield f"\n{number}. {finding.title}\n   evidence: {finding.evidence}\n   action:   {finding.action}"
-        if finding.score_if_fixed is not None and more > 0:
-            yield f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})"
+        yield ""
+        yield f"{number}. {finding.title}"
+        yield f"   evidence: {finding.evidence}"
+        yield f"   action:   {finding.action}"
+        gain = finding.gain(diagnosis.score)
+        if finding.score_if_fixed is not None and gain > 0:
+            yield f"   gain:     {MEASURE} {now:.3f} → {finding.score_if_fixed:.3f} ({gain:+.3f})"
     for note in diagnosis.notes:
         yield f"\nnote: {note.title}: {note.evidence}; {note.action}"
-    yield f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled"
-
-
-_LISTED = 50
+    checked = ", ".join(diagnosis.checked)
+    labelled = f"{diagnosis.labelled} of {diagnosis.queries} queries labelled"
+    yield f"\nchecked: {checked}; {labelled}"
 
 
 @click.command("verify")
@@ -242,21 +265,22 @@ def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_jso
     Example:
       answerkey verify suite.toml --pdf manuals/
 
-    The suite's [retrieval] table names the index or the chunks, and with originals the PDFs. Exit code 1 where a chunk is
-    on another page or on none.
+    The suite's [retrieval] table names the index or the chunks, and with originals the PDFs. Exit
+    code 1 where a chunk is on another page or on none.
     """
     from answerkey.experiments.verify import verify_suite
 
     loaded = load_suite(suite, collection=collection)
     _say_notices(loaded)
-    found = verify_suite(loaded, pdf, say)
+    verification = verify_suite(loaded, pdf, say)
     if as_json:
-        print_result(found.as_json(), "", as_json)
+        print_result(verification.as_json(), "", as_json)
     else:
-        _list_chunks("on another page", found.wrong)
-        _list_chunks("on no page", found.lost)
-        _list_chunks("names no page of these PDFs", found.unreadable)
-    raise click.exceptions.Exit(end(Ending(EXIT_OK if found.passed else EXIT_GATE, found.sentence)))
+        _list_chunks("on another page", verification.wrong)
+        _list_chunks("on no page", verification.lost)
+        _list_chunks("names no page of these PDFs", verification.unreadable)
+    code = EXIT_OK if verification.passed else EXIT_GATE
+    raise click.exceptions.Exit(end(Ending(code, verification.sentence)))
 
 
 def _list_chunks(title: str, chunks: Sequence[WrongPage]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from answerkey.config import declare
-from answerkey.config.declare import Table, about, sorted_values
+from answerkey.config.declare import Table, TomlTable, about, sorted_values
 from answerkey.config.tables import EMPTY, Line, OptionalLine, Variable
 from answerkey.errors import SettingsError
 
@@ -168,6 +168,10 @@ class RetrievalTable(Table, frozen=True):
     route: Annotated[
         dict[str, float], about("The α of question types: `{factual = 0.3}`; others use `alpha`.")
     ] = EMPTY
+    route_k: Annotated[
+        dict[str, AtLeast1],
+        about("The number of passages of question types: `{procedural = 10}`; others use `k`."),
+    ] = EMPTY
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
     fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
     bm25: Annotated[
@@ -185,9 +189,21 @@ class RetrievalTable(Table, frozen=True):
     quote_share: Annotated[
         float, about("Share of a case's `quote` that a relevant chunk holds.", gt=0, le=1)
     ] = 0.5
-    reranker: Annotated[OptionalLine, about("`module:function` that scores passages again.")] = None
     rewriter: Annotated[
-        OptionalLine, about("`module:function` that rewrites questions before the search.")
+        OptionalLine,
+        about(
+            "Rewrites questions before the search: `spell`, `expand`, `llm` or `module:function`."
+        ),
+    ] = None
+    reranker: Annotated[
+        OptionalLine, about("Scores passages again: `cross-encoder`, `llm` or `module:function`.")
+    ] = None
+    reranker_model: Annotated[
+        OptionalLine, about("The model of `cross-encoder`: a folder or a name.")
+    ] = None
+    llm: Annotated[
+        str | TomlTable | None,
+        about("The language model of `llm` above: a preset or a table like `[judge]`."),
     ] = None
     originals: Annotated[
         Path | None, about("For `verify`: the PDF file or folder that the chunks come from.")

@@ -1,4 +1,4 @@
-"""Which setting is best, does it hold on unseen queries, and is it better than the default? Overall and by question type."""
+"""Which setting is best, does it hold on unseen queries, is it better than the default?"""
 
 from __future__ import annotations
 
@@ -8,87 +8,117 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from answerkey.comparison.significance import Difference, difference
-from answerkey.experiments.sweep import Place, Sweep
+from answerkey.experiments.sweep import Setting, Sweep
 from answerkey.intervals import SEED, Interval, mean_interval
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.text import format_count
 
 FEW_QUERIES = 20
-_FOLDS, _REPEATS = 10, 10
-_SAME = 1e-9
+_FOLDS = 10
+_REPEATS = 10
+_EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """`winner`, `runner_up` and `default` are (variant, K) numbers; tests are of the winner against the other, by
-    query. `unseen` is what the choice gives on queries that did not take part in it: cross-validated, with a 95 %
-    interval. `keep_default`: the default is among the settings, and that is not clearly better."""
+    """The best setting; tests compare it with another by query.
 
-    winner: Place
+    `unseen` is the value on queries that did not take part in the choice: cross-validated, with a
+    95 % interval. `metric` is the name of the metric that chose.
+    """
+
+    winner: Setting
     value: float
     queries: int
     sentence: str
-    runner_up: Place | None = None
+    metric: str
+    runner_up: Setting | None = None
     test: Difference | None = None
     unseen: float | None = None
     unseen_interval: Interval | None = None
-    default: Place | None = None
+    default: Setting | None = None
     default_test: Difference | None = None
 
     @property
     def keep_default(self) -> bool:
+        """The default is among the settings, and the winner is not clearly better."""
         if self.default is None or self.default == self.winner or self.default_test is None:
             return False
-        return not (self.default_test.sure and (self.default_test.diff or 0.0) > 0)
+        return not _is_better(self.default_test)
+
+
+def _is_better(test: Difference) -> bool:
+    return test.sure and (test.diff or 0.0) > 0
 
 
 def best_setting(
-    sweep: Sweep, places: Sequence[Place] | None = None, queries: np.ndarray | None = None
+    sweep: Sweep,
+    places: Sequence[Setting] | None = None,
+    queries: np.ndarray | None = None,
+    *,
+    own_k: bool = False,
 ) -> Best:
-    """The setting with the highest mean of the metric that chooses; of equals the one with the smallest K. `places` and
-    `queries` (a mask) restrict what is compared; the default is every setting and labelled query."""
-    asked = sweep.labelled if queries is None else queries & sweep.labelled
-    order = _ordered(sweep, sweep.places if places is None else places, asked)
-    table = np.stack([sweep.chosen[row, column, asked] for row, column in order])
-    winner, value, n = order[0], float(table[0].mean()), int(asked.sum())
+    """The setting with the highest mean of the metric that chooses; ties go to the smallest K.
+
+    `places` and `queries` (a mask) restrict the comparison; the default is every setting and
+    labelled query. With `own_k` the metric is taken at each setting's own K.
+    """
+    mask = sweep.labelled if queries is None else queries & sweep.labelled
+    values = sweep.at_own_k() if own_k else sweep.chosen
+    metric = f"{sweep.plan.select[0]}@K" if own_k else sweep.plan.select_name
+    order = _order_settings(sweep, values, sweep.places if places is None else places, mask)
+    table = np.stack([values[row, column, mask] for row, column in order])
+    winner = order[0]
+    value = float(table[0].mean())
+    count = int(mask.sum())
     if len(order) == 1:
-        sentence = f"{setting_name(sweep, winner)} is the only setting: {sweep.plan.select_name} {value:.4f}"
-        return Best(winner, value, n, sentence)
-    other = next((n for n, place in enumerate(order) if place[0] != winner[0]), 1)
+        sentence = f"{setting_name(sweep, winner)} is the only setting: {metric} {value:.4f}"
+        return Best(winner, value, count, sentence, metric)
     held_out = cross_validate_choice(table)
-    # The default is the α that the suite sets (0.5 otherwise) in the first index, at the winner's K or else at any.
-    rows = [
-        n
-        for n, v in enumerate(sweep.variants)
-        if v.alpha == sweep.settings.alpha and not v.stage and v.setup == 0
-    ]
-    there = [place for place in order if place[0] in rows]
-    default = next((place for place in there if place[1] == winner[1]), there[0] if there else None)
-    found = Best(
-        winner,
-        value,
-        n,
-        "",
-        order[other],
-        difference(table[other], table[0]),
-        float(held_out.mean()) if n > 1 else None,
-        mean_interval(held_out),
-        default,
-        difference(table[order.index(default)], held_out)
-        if default is not None and n > 1
-        else None,
+    other = next((n for n, place in enumerate(order) if place[0] != winner[0]), 1)
+    best = Best(
+        winner=winner,
+        value=value,
+        queries=count,
+        sentence="",
+        metric=metric,
+        runner_up=order[other],
+        test=difference(table[other], table[0]),
+        unseen=float(held_out.mean()) if count > 1 else None,
+        unseen_interval=mean_interval(held_out),
+        default=_default_setting(sweep, order),
     )
-    return replace(found, sentence=_sentence(sweep, found))
+    if best.default is not None and count > 1:
+        test = difference(table[order.index(best.default)], held_out)
+        best = replace(best, default_test=test)
+    return replace(best, sentence=_sentence(sweep, best))
 
 
-def _ordered(sweep: Sweep, places: Sequence[Place], asked: np.ndarray) -> list[Place]:
-    means = {place: float(sweep.chosen[place[0], place[1], asked].mean()) for place in places}
+def _order_settings(
+    sweep: Sweep, values: Floats, places: Sequence[Setting], mask: np.ndarray
+) -> list[Setting]:
+    means = {place: float(values[place[0], place[1], mask].mean()) for place in places}
     return sorted(places, key=lambda place: (-round(means[place], 9), sweep.ks[place[1]], place[0]))
 
 
+def _default_setting(sweep: Sweep, order: Sequence[Setting]) -> Setting | None:
+    """The α of the suite (0.5 by default) in the first index, at the winner's K or else at any."""
+    rows = {
+        row
+        for row, variant in enumerate(sweep.variants)
+        if variant.alpha == sweep.settings.alpha and not variant.stage and variant.setup == 0
+    }
+    defaults = [place for place in order if place[0] in rows]
+    same_k = [place for place in defaults if place[1] == order[0][1]]
+    return next(iter(same_k or defaults), None)
+
+
 def cross_validate_choice(table: Floats) -> Floats:
-    """For each query the value of the setting that is best on other queries: ten folds, ten times, the mean. `table`
-    holds (setting, query), the preferred of equal settings first."""
+    """For each query the value of the setting that is best on other queries.
+
+    The choice is made in ten folds, ten times; the mean is returned. `table` holds (setting,
+    query), the preferred of equal settings first.
+    """
     queries = table.shape[1]
     folds = min(_FOLDS, queries)
     if folds < 2:
@@ -99,70 +129,118 @@ def cross_validate_choice(table: Floats) -> Floats:
     for _ in range(_REPEATS):
         for fold in np.array_split(random.permutation(queries), folds):
             rest = (total - table[:, fold].sum(axis=1)) / (queries - len(fold))
-            held_out[fold] += table[int(np.argmax(rest >= rest.max() - _SAME)), fold]
+            chosen = int(np.argmax(rest >= rest.max() - _EQUAL))
+            held_out[fold] += table[chosen, fold]
     return held_out / _REPEATS
 
 
 @dataclass(frozen=True, slots=True)
 class TypeChoice:
-    """The best setting for one type of question. `note` warns of too few queries to choose by."""
+    """The best setting, α and K for one type of question; `note` warns of too few queries."""
 
     type: str
     best: Best
+    alpha: Best
+    k: Best
     note: str
 
 
-def by_type(sweep: Sweep) -> list[TypeChoice]:
-    """The best method and K for each type, where there is more than one type."""
+def choose_by_type(sweep: Sweep, setup: int) -> list[TypeChoice]:
+    """The best method, α and K for each type, where there is more than one type."""
     types = np.array(sweep.types)
-    found: list[TypeChoice] = []
-    for kind in sorted({*types[sweep.labelled].tolist()}):
-        best = best_setting(sweep, queries=types == kind)
-        few = f"only {format_count(best.queries, 'query', 'queries')}: too few to choose by"
-        found.append(TypeChoice(kind, best, few if best.queries < FEW_QUERIES else ""))
-    return found if len(found) > 1 else []
+    kinds = sorted({*types[sweep.labelled].tolist()})
+    if len(kinds) < 2:
+        return []
+    alphas = [(row, sweep.main) for row in sweep.alpha_rows(setup)]
+    choices: list[TypeChoice] = []
+    for kind in kinds:
+        mask = types == kind
+        best = best_setting(sweep, queries=mask)
+        note = ""
+        if best.queries < FEW_QUERIES:
+            note = f"only {format_count(best.queries, 'query', 'queries')}: too few to choose by"
+        choices.append(
+            TypeChoice(
+                type=kind,
+                best=best,
+                alpha=best_setting(sweep, alphas, mask),
+                k=best_setting(sweep, sweep.topk_settings(setup), mask, own_k=sweep.plan.own_k),
+                note=note,
+            )
+        )
+    return choices
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Each type with its own best setting, against one setting for all: both chosen on other queries than measured.
-    `routes` maps a type to its setting; types with too few queries take the one for all."""
+    """Each type with its own best setting, against one setting for all.
 
-    routes: dict[str, Place]
+    Both are chosen on other queries than they are measured on. `routes` maps a type to its
+    setting; types with too few queries take the one for all.
+    """
+
+    routes: dict[str, Setting]
     value: float
     single: float
     test: Difference
     sentence: str
 
 
-def routing(sweep: Sweep, types: Sequence[TypeChoice], overall: Best) -> Routing | None:
-    """None where fewer than two types have queries enough to choose by."""
-    enough = [choice for choice in types if not choice.note]
+def compare_routing(sweep: Sweep, types: Sequence[TypeChoice], overall: Best) -> Routing | None:
+    """Whether a method per type is better; None where fewer than two types have enough queries."""
+    winners = {choice.type: choice.best.winner for choice in types}
+    return _compare_routes(sweep, types, sweep.places, winners, overall.winner, "method")
+
+
+def compare_k_routing(
+    sweep: Sweep, types: Sequence[TypeChoice], topk: Best, setup: int
+) -> Routing | None:
+    """Whether a K per type is better than one K for all, at the α of the top-K analysis."""
+    places = sweep.topk_settings(setup)
+    if len(places) < 2:
+        return None
+    winners = {choice.type: choice.k.winner for choice in types}
+    return _compare_routes(sweep, types, places, winners, topk.winner, "K", own_k=sweep.plan.own_k)
+
+
+def _compare_routes(
+    sweep: Sweep,
+    types: Sequence[TypeChoice],
+    places: Sequence[Setting],
+    winners: dict[str, Setting],
+    overall: Setting,
+    what: str,
+    *,
+    own_k: bool = False,
+) -> Routing | None:
+    enough = [choice.type for choice in types if not choice.note]
     if len(enough) < 2:
         return None
-    order = _ordered(sweep, sweep.places, sweep.labelled)
-    table = np.stack([sweep.chosen[row, column, sweep.labelled] for row, column in order])
+    values = sweep.at_own_k() if own_k else sweep.chosen
+    order = _order_settings(sweep, values, places, sweep.labelled)
+    table = np.stack([values[row, column, sweep.labelled] for row, column in order])
     kinds = np.array(sweep.types)[sweep.labelled]
     single = cross_validate_choice(table)
     routed = single.copy()
-    for choice in enough:
-        routed[kinds == choice.type] = cross_validate_choice(table[:, kinds == choice.type])
+    for kind in enough:
+        routed[kinds == kind] = cross_validate_choice(table[:, kinds == kind])
     test = difference(single, routed)
-    p = "" if test.p is None else f", p = {test.p:.2g}"
-    figures = f"{sweep.plan.select_name} {routed.mean():.4f} against {single.mean():.4f} on unseen queries{p}"
-    better = test.sure and (test.diff or 0.0) > 0
-    found = "better than one for all" if better else "not measurably better: use one for all"
-    sentence = f"a method per question type is {found} ({figures})"
-    routes = {
-        choice.type: choice.best.winner if not choice.note else overall.winner for choice in types
-    }
+    verdict = "not measurably better: use one for all"
+    if _is_better(test):
+        verdict = "better than one for all"
+    metric = sweep.plan.topk_name if own_k else sweep.plan.select_name
+    figures = f"{metric} {routed.mean():.4f} against {single.mean():.4f} on unseen queries"
+    sentence = f"a {what} per question type is {verdict} ({figures}{_p_value(test)})"
+    routes = {choice.type: overall if choice.note else winners[choice.type] for choice in types}
     return Routing(routes, float(routed.mean()), float(single.mean()), test, sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusions:
-    """What a sweep found: the best of all settings, of the methods and of the α at the main K, by type and by index.
-    `setup` is the index of the best setting, which the charts show."""
+    """The best of all settings, of the methods and of the α at the main K, by type and by index.
+
+    `setup` is the index of the best setting, which the charts show.
+    """
 
     best: Best
     method: Best
@@ -170,6 +248,7 @@ class Conclusions:
     topk: Best
     types: list[TypeChoice]
     routing: Routing | None
+    k_routing: Routing | None
     setups: list[Best]
     setup: int
 
@@ -178,46 +257,69 @@ def draw_conclusions(sweep: Sweep) -> Conclusions:
     """Every choice of a sweep, made once for files, reports and charts."""
     best = best_setting(sweep)
     setup = sweep.variants[best.winner[0]].setup
-    types = by_type(sweep)
-    topk = sweep.topk[setup]
-    several = range(len(sweep.setups)) if len(sweep.setups) > 1 else ()
+    types = choose_by_type(sweep, setup)
+    topk = best_setting(sweep, sweep.topk_settings(setup), own_k=sweep.plan.own_k)
     return Conclusions(
-        best,
-        best_setting(sweep, [(row, sweep.main) for row in sweep.method_rows(setup)]),
-        best_setting(sweep, [(row, sweep.main) for row in sweep.alpha_rows(setup)]),
-        best_setting(sweep, [place for place in sweep.places if place[0] == topk]),
-        types,
-        routing(sweep, types, best),
-        [
-            best_setting(sweep, [p for p in sweep.places if sweep.variants[p[0]].setup == n])
-            for n in several
-        ],
-        setup,
+        best=best,
+        method=best_setting(sweep, [(row, sweep.main) for row in sweep.method_rows(setup)]),
+        alpha=best_setting(sweep, [(row, sweep.main) for row in sweep.alpha_rows(setup)]),
+        topk=topk,
+        types=types,
+        routing=compare_routing(sweep, types, best),
+        k_routing=compare_k_routing(sweep, types, topk, setup),
+        setups=_best_by_setup(sweep),
+        setup=setup,
     )
 
 
-def setting_name(sweep: Sweep, place: Place, with_k: bool = True) -> str:
+def _best_by_setup(sweep: Sweep) -> list[Best]:
+    if len(sweep.setups) < 2:
+        return []
+    return [
+        best_setting(sweep, [p for p in sweep.places if sweep.variants[p[0]].setup == setup])
+        for setup in range(len(sweep.setups))
+    ]
+
+
+def setting_name(sweep: Sweep, place: Setting, with_k: bool = True) -> str:
+    """The name of a setting for people: method, α, index and K."""
     variant = sweep.variants[place[0]]
-    alpha = "" if variant.alpha is None else f" (α = {variant.alpha:g})"
+    parts = [variant.name]
+    if variant.alpha is not None:
+        parts.append(f"(α = {variant.alpha:g})")
     setup = sweep.setup_name(variant.setup)
-    return f"{variant.name}{alpha}{f' on {setup}' if setup else ''}{f' at K = {sweep.ks[place[1]]}' if with_k else ''}"
+    if setup:
+        parts.append(f"on {setup}")
+    if with_k:
+        parts.append(f"at K = {sweep.ks[place[1]]}")
+    return " ".join(parts)
 
 
 def _sentence(sweep: Sweep, best: Best) -> str:
     assert best.test is not None
     assert best.runner_up is not None
-    first, second = setting_name(sweep, best.winner), setting_name(sweep, best.runner_up)
-    metric = sweep.plan.select_name
-    p = "" if best.test.p is None else f", p = {best.test.p:.2g}"
+    first = setting_name(sweep, best.winner)
+    second = setting_name(sweep, best.runner_up)
+    figures = f"{best.metric} {best.test.mean_b:.4f} against {best.test.mean_a:.4f}"
     queries = format_count(best.queries, "query", "queries")
-    margin = f"{metric} {best.test.mean_b:.4f} against {best.test.mean_a:.4f}{p}, {queries}"
-    unseen = "" if best.unseen is None else f"; expect {best.unseen:.4f} on unseen queries"
+    margin = f"{figures}{_p_value(best.test)}, {queries}"
+    unseen = ""
+    if best.unseen is not None:
+        unseen = f"; expect {best.unseen:.4f} on unseen queries"
     if best.keep_default and best.default is not None and best.default_test is not None:
-        gain = f"{metric} {best.default_test.mean_b:.4f} on unseen queries against {best.default_test.mean_a:.4f}"
-        kept = setting_name(sweep, best.default)
-        return f"keep the default, {kept}: {first} is not measurably better ({gain}, {best.queries} queries)"
+        test = best.default_test
+        gain = f"{best.metric} {test.mean_b:.4f} on unseen queries against {test.mean_a:.4f}"
+        return (
+            f"keep the default, {setting_name(sweep, best.default)}: "
+            f"{first} is not measurably better ({gain}, {best.queries} queries)"
+        )
     if best.test.sure:
         return f"{first} is best: it beats {second} ({margin}){unseen}"
     if best.winner[0] == best.runner_up[0]:
-        return f"{first} is enough: K = {sweep.ks[best.runner_up[1]]} is not measurably different ({margin}){unseen}"
+        other_k = sweep.ks[best.runner_up[1]]
+        return f"{first} is enough: K = {other_k} is not measurably different ({margin}){unseen}"
     return f"a tie: {first} and {second} cannot be separated ({margin}){unseen}"
+
+
+def _p_value(test: Difference) -> str:
+    return "" if test.p is None else f", p = {test.p:.2g}"

@@ -13,30 +13,46 @@ from answerkey.cases import read_cases
 from answerkey.coerce.values import LIVE, as_texts
 from answerkey.config.declare import read_table
 from answerkey.config.retrieval_tables import RetrievalTable
-from answerkey.embed import load_embedder
+from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import InputError, SettingsError
-from answerkey.experiments import grid
-from answerkey.experiments.grid import METRICS, Labels, QuoteLabels, SweepPlan, Variant, make_plan
 from answerkey.experiments.label_check import LabelCheck, check_labels, collect_labels
+from answerkey.experiments.page_hits import (
+    Labels,
+    hits_in_pages,
+    measure_choice,
+    measure_grid,
+    merge_hits,
+    number_labels,
+)
+from answerkey.experiments.plan import (
+    BM25_ALONE,
+    METRICS,
+    SweepPlan,
+    Variant,
+    list_variants,
+    make_plan,
+)
+from answerkey.experiments.quote_hits import QuoteLabels, find_quotes, hits_in_chunks
+from answerkey.experiments.timing import add_stage_times, time_searches
 from answerkey.metrics.ranking.hits import Floats, Ints
-from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
-from answerkey.retrieval.question_types import classify
-from answerkey.retrieval.retriever import load_function, passage_of, rerank, rewrite
+from answerkey.retrieval.fuse import collapse, reciprocal_ranks, weighted_sum
+from answerkey.retrieval.question_types import QuestionType, classify
+from answerkey.retrieval.retriever import passage_of_chunk
 from answerkey.retrieval.search_index import SearchIndex, open_search_indexes
+from answerkey.retrieval.stages import check_stages, load_reranker, load_rewriter
+from answerkey.retrieval.user_functions import rerank
 from answerkey.runs.suite import Suite
 from answerkey.types import Case
 from answerkey.user_code import import_from
 
 Step = Callable[[str], None]
-Place = tuple[int, int]
+Setting = tuple[int, int]  # the number of a variant and of a K
 NO_MODEL = "none"
-BM25_ALONE = "Pure_Sparse_BM25"
-TIMED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedSweep:
-    """Everything loaded and checked. `quotes` holds one tuple per case, empty where pages are the labels."""
+    """Everything loaded and checked. `quotes` has one tuple per case, empty for page labels."""
 
     settings: RetrievalTable
     cases: list[Case]
@@ -44,13 +60,20 @@ class PreparedSweep:
     check: LabelCheck
     quotes: list[tuple[str, ...]]
 
+    @property
+    def questions(self) -> list[str]:
+        return [case.question for case in self.cases]
+
 
 @dataclass(frozen=True)
 class Sweep:
-    """`values` holds (variant, K, query, metric), `chosen` (variant, K, query) the metric that chooses; `rankings`
-    (variant, query, rank) numbers into `pages`, -1 for none; `milliseconds` (variant, query), NaN where not timed.
-    `places` are the settings, as numbers of variant and K; `topk` is the variant of the top-K analysis of each
-    index."""
+    """The results of every setting and query.
+
+    `values` holds (variant, K, query, metric); `chosen` (variant, K, query) the metric that
+    chooses; `rankings` (variant, query, rank) numbers into `pages`, -1 for none; `milliseconds`
+    (variant, query), NaN where not timed. `places` are the settings; `topk` is the variant of the
+    top-K analysis of each index.
+    """
 
     cases: tuple[Case, ...]
     setups: tuple[SearchIndex, ...]
@@ -62,7 +85,7 @@ class Sweep:
     pages: list[str]
     labelled: NDArray[np.bool_]
     milliseconds: Floats
-    places: tuple[Place, ...]
+    places: tuple[Setting, ...]
     topk: dict[int, int]
     check: LabelCheck
     quotes: tuple[tuple[str, ...], ...]
@@ -75,12 +98,16 @@ class Sweep:
 
     @property
     def main(self) -> int:
-        """Which of the K is the one at which methods and α are compared."""
+        """The number of the K at which methods and α are compared."""
         return self.ks.index(self.plan.main_k)
 
     def mean(self, metric: str) -> Floats:
         """(variant, K): the mean of a metric over the labelled queries."""
         return self.values[:, :, self.labelled, METRICS.index(metric)].mean(axis=2)
+
+    def at_own_k(self) -> Floats:
+        """(variant, K, query): the metric that chooses, at each setting's own K."""
+        return self.values[:, :, :, METRICS.index(self.plan.select[0])]
 
     def ranked_pages(self, variant: int, query: int, k: int) -> list[str]:
         """The first `k` pages of one ranking."""
@@ -88,18 +115,26 @@ class Sweep:
         return [self.pages[page] for page in numbers if page >= 0]
 
     def alpha_rows(self, setup: int) -> list[int]:
-        """The variants of the α that were asked for, ascending."""
-        asked = self.plan.asked_alphas if self.setups[setup].dense is not None else (0.0,)
-        return [
-            n
-            for n, v in enumerate(self.variants)
-            if v.setup == setup and not v.stage and v.alpha in asked
+        """The variants of the α of the settings, ascending."""
+        rows = [
+            row
+            for row, variant in enumerate(self.variants)
+            if variant.setup == setup and not variant.stage and variant.alpha is not None
         ]
+        asked = [row for row in rows if self.variants[row].alpha in self.plan.asked_alphas]
+        if asked or rows:
+            return asked or rows  # an index without a model has only α = 0
+        # Recorded rankings may have no α at all.
+        return [row for row, variant in enumerate(self.variants) if variant.setup == setup]
 
     def method_rows(self, setup: int) -> list[int]:
-        """The settings that are methods of their own; every α where there is no such."""
-        there = {row for row, _ in self.places if self.variants[row].setup == setup}
-        return [n for n in sorted(there) if self.variants[n].is_method] or sorted(there)
+        """The settings that are methods of their own; every α where there are none."""
+        rows = sorted({row for row, _ in self.places if self.variants[row].setup == setup})
+        return [row for row in rows if self.variants[row].is_method] or rows
+
+    def topk_settings(self, setup: int) -> list[Setting]:
+        """The settings of the top-K analysis, one per K."""
+        return [place for place in self.places if place[0] == self.topk[setup]]
 
     def setup_name(self, setup: int) -> str:
         """Chunking and model, where several are compared."""
@@ -109,9 +144,16 @@ class Sweep:
         return f"{index.chunking}, {index.embed.name if index.embed else 'no model'}"
 
     @property
+    def question_types(self) -> list[QuestionType]:
+        """The type of each case: its own with confidence 1, or that of the rules."""
+        return [
+            QuestionType(case.type, 1.0) if case.type else classify(case.question)
+            for case in self.cases
+        ]
+
+    @property
     def types(self) -> list[str]:
-        """The type of each case; by the rules of the classifier where a case has none."""
-        return [case.type or classify(case.question).type for case in self.cases]
+        return [kind.type for kind in self.question_types]
 
 
 def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
@@ -123,21 +165,13 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     if not cases:
         raise InputError("the suite has no case")
     import_from(suite.folder)
-    for name in filter(None, (settings.reranker, settings.rewriter)):
-        load_function(name)  # a wrong name is an error before anything is embedded
-    models = settings.sweep.models or (suite.embedding.get("model"),)
-    embeddings = ({**suite.embedding, **({"model": model} if model else {})} for model in models)
-    embedders = [
-        None if one.get("model") == NO_MODEL else load_embedder(**one) for one in embeddings
-    ]
-    make_plan(settings, any(embedders))  # a wrong setting is an error before the documents are read
+    # Wrong names and settings are errors before the documents are read and embedded.
+    check_stages(settings)
+    embedders = _load_embedders(suite, settings)
+    make_plan(settings, any(embedders))
     step("reading and indexing the documents (kept in the cache for the next time)")
     setups = open_search_indexes(settings, embedders, step)
-    texts = (
-        as_texts(case.extra.get("quote") or case.extra.get("quotes"), "quote", LIVE)
-        for case in cases
-    )
-    quotes = [tuple(filter(None, found)) for found in texts]
+    quotes = [_quotes_of_case(case) for case in cases]
     with_pages = [
         replace(case, relevant=None) if quote else case
         for case, quote in zip(cases, quotes, strict=True)
@@ -147,17 +181,30 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     return PreparedSweep(settings, cases, setups, check, quotes)
 
 
+def _load_embedders(suite: Suite, settings: RetrievalTable) -> list[Embedder | None]:
+    """The embedding models to compare, None for BM25 alone."""
+    models = settings.sweep.models or (suite.embedding.get("model"),)
+    embedders: list[Embedder | None] = []
+    for model in models:
+        table = dict(suite.embedding)
+        if model:
+            table["model"] = model
+        if table.get("model") == NO_MODEL:
+            embedders.append(None)
+        else:
+            embedders.append(load_embedder(**table))
+    return embedders
+
+
+def _quotes_of_case(case: Case) -> tuple[str, ...]:
+    quotes = case.extra.get("quote") or case.extra.get("quotes")
+    return tuple(filter(None, as_texts(quotes, "quote", LIVE)))
+
+
 def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool = True) -> Sweep:
     """Every setting for every case; `timed` says whether single searches are timed too."""
-    cases, settings = prepared.cases, prepared.settings
-    if not any(prepared.quotes) and not any(
-        g > 0 for row in prepared.check.labels.values() for g in row.values()
-    ):
-        raise InputError(
-            f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file"
-        )
-    if problem := prepared.check.none_found("the index"):
-        raise InputError(problem)
+    settings = prepared.settings
+    _check_prepared(prepared)
     plan = make_plan(settings, any(index.dense for index in prepared.setups))
     if plan.depth > settings.pool:
         raise SettingsError(
@@ -165,210 +212,230 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         )
     pages = list(dict.fromkeys(page for index in prepared.setups for page in index.pages))
     measured = [
-        _measure_setup(prepared, number, plan, pages, step)
+        _SetupSweep(prepared, number, plan, step).measure(pages)
         for number in range(len(prepared.setups))
     ]
-    variants = [variant for one in measured for variant in one.variants]
     step("measuring")
-    questions = [case.question for case in cases] if timed else []
-    milliseconds = [
-        time_searches(index, questions, settings.pool, one.variants, len(cases))
-        for index, one in zip(prepared.setups, measured, strict=True)
-    ]
-    lost = set(measured[0].lost).intersection(*(one.lost for one in measured))
-    grades = [prepared.check.labels[case.id].values() for case in cases]
-    labelled = [
-        bool(q) or any(grade > 0 for grade in row)
-        for q, row in zip(prepared.quotes, grades, strict=True)
-    ]
+    questions = prepared.questions if timed else []
+    milliseconds: list[Floats] = []
+    for index, part in zip(prepared.setups, measured, strict=True):
+        table = time_searches(index, questions, settings.pool, part.variants, len(prepared.cases))
+        milliseconds.append(add_stage_times(table, part.variants, part.stage_milliseconds))
+    missing = set(measured[0].missing_quotes)
+    missing.intersection_update(*(part.missing_quotes for part in measured))
     sweep = Sweep(
-        tuple(cases),
-        tuple(prepared.setups),
-        plan,
-        tuple(variants),
-        np.concatenate([one.values for one in measured]),
-        np.concatenate([one.chosen for one in measured]),
-        np.concatenate([one.rankings for one in measured]),
-        pages,
-        np.array(labelled),
-        np.concatenate(milliseconds),
-        (),
-        {},
-        replace(prepared.check, lost_quotes=tuple(sorted(lost))),
-        tuple(prepared.quotes),
-        settings,
-        {name: sum(one.seconds[name] for one in measured) for name in measured[0].seconds},
+        cases=tuple(prepared.cases),
+        setups=tuple(prepared.setups),
+        plan=plan,
+        variants=tuple(variant for part in measured for variant in part.variants),
+        values=np.concatenate([part.values for part in measured]),
+        chosen=np.concatenate([part.chosen for part in measured]),
+        rankings=np.concatenate([part.rankings for part in measured]),
+        pages=pages,
+        labelled=_labelled(prepared),
+        milliseconds=np.concatenate(milliseconds),
+        places=(),
+        topk={},
+        check=replace(prepared.check, lost_quotes=tuple(sorted(missing))),
+        quotes=tuple(prepared.quotes),
+        settings=settings,
+        seconds={
+            name: sum(part.seconds[name] for part in measured) for name in measured[0].seconds
+        },
     )
-    # For each index the variant of the top-K analysis: the α that was given, or the best one at the main K.
-    means, topk = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1), dict[int, int]()
-    for setup in range(len(sweep.setups)):
-        rows = sweep.alpha_rows(setup)
-        given = [
-            n for n, v in enumerate(variants) if v.setup == setup and v.alpha == plan.topk_alpha
-        ]
-        topk[setup] = (
-            given[0] if plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
-        )
-    places = [
-        (row, plan.ks.index(k))
-        for row, variant in enumerate(variants)
-        for k in plan.cut_offs(
-            variant, topk=row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1
-        )
-    ]
+    return choose_settings(sweep)
+
+
+def choose_settings(sweep: Sweep) -> Sweep:
+    """The sweep with its settings, and the variant of the top-K analysis of each index."""
+    topk = {setup: _topk_variant(sweep, setup) for setup in range(len(sweep.setups))}
+    places: list[Setting] = []
+    for row, variant in enumerate(sweep.variants):
+        is_topk = row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1
+        cut_offs = sweep.plan.cut_offs(variant, is_topk=is_topk)
+        places += [(row, sweep.ks.index(k)) for k in cut_offs]
     return replace(sweep, places=tuple(places), topk=topk)
 
 
+def _topk_variant(sweep: Sweep, setup: int) -> int:
+    """The variant with the α of the settings, or else the best one at the main K."""
+    if sweep.plan.topk_alpha is not None:
+        for row, variant in enumerate(sweep.variants):
+            if variant.setup == setup and variant.alpha == sweep.plan.topk_alpha:
+                return row
+    rows = sweep.alpha_rows(setup) or list(range(len(sweep.variants)))
+    means = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
+    return rows[int(np.argmax(means[rows]))]
+
+
+def _check_prepared(prepared: PreparedSweep) -> None:
+    grades = [grade for row in prepared.check.labels.values() for grade in row.values()]
+    if not any(prepared.quotes) and not any(grade > 0 for grade in grades):
+        raise InputError(
+            f"none of the {len(prepared.cases)} cases has a relevant page: "
+            "give `relevant` in the case file"
+        )
+    problem = prepared.check.none_found("the index")
+    if problem:
+        raise InputError(problem)
+
+
+def _labelled(prepared: PreparedSweep) -> NDArray[np.bool_]:
+    """Which cases have a quote or a relevant page."""
+    labelled: list[bool] = []
+    for case, quotes in zip(prepared.cases, prepared.quotes, strict=True):
+        grades = prepared.check.labels[case.id].values()
+        labelled.append(bool(quotes) or any(grade > 0 for grade in grades))
+    return np.array(labelled)
+
+
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _MeasuredSetup:
     variants: list[Variant]
     values: Floats
     chosen: Floats
     rankings: Ints
-    lost: list[str]
+    missing_quotes: list[str]
     seconds: dict[str, float]
+    stage_milliseconds: dict[int, list[float]]  # by variant, for each question
 
 
-def _measure_setup(
-    prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: list[str], step: Step
-) -> _Measured:
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The best α once more, with a rewriter or a reranker."""
+
+    variant: Variant
+    ranking: Ints
+    milliseconds: list[float]
+
+
+class _SetupSweep:
     """One index: searched once, fused for all α, measured at every K."""
-    index, settings = prepared.setups[setup], prepared.settings
-    questions = [case.question for case in prepared.cases]
-    step(f"searching {len(index.chunks)} chunks for {len(questions)} questions")
-    began = time.perf_counter()
-    candidates = index.candidates(questions, settings.pool)
-    searched = time.perf_counter()
-    variants = (
-        grid.list_variants(plan, setup)
-        if index.dense is not None
-        else [Variant(BM25_ALONE, 0.0, "", setup)]
-    )
-    chunks = weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None])
-    if variants[-1].alpha is None:
-        chunks = np.concatenate([chunks, reciprocal_ranks(candidates)[None]])
-    labels = grid.number_labels(
-        [prepared.check.labels[case.id] for case in prepared.cases], index.pages
-    )
-    quotes = (
-        grid.find_quotes(prepared.quotes, index.chunks, settings.quote_share)
-        if any(prepared.quotes)
-        else None
-    )
-    if settings.reranker or settings.rewriter:
-        _, chosen, _ = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
-        column = plan.ks.index(plan.main_k)
-        rows = [n for n, v in enumerate(variants) if v.alpha in plan.asked_alphas] or [0]
-        best = rows[int(np.argmax(chosen[rows, column].mean(axis=1)))]
-        for extra, ranking in _staged(
-            index, questions, settings, (variants[best], chunks[best]), step
-        ):
-            variants.append(extra)
-            chunks = np.concatenate([chunks, ranking[None]])
-    values, chosen, rankings = _measured_rankings(
-        index, chunks, labels, quotes, plan, settings.unit
-    )
-    numbers = {page: number for number, page in enumerate(pages)}
-    shared = np.array([numbers[page] for page in index.pages], np.int64)
-    rankings = np.where(rankings >= 0, shared[rankings], -1)
-    missing = plan.depth - rankings.shape[2]  # an index with few chunks gives short rankings
-    rankings = np.pad(rankings, ((0, 0), (0, 0), (0, max(missing, 0))), constant_values=-1)
-    seconds = {"search": searched - began, "fuse_and_measure": time.perf_counter() - searched}
-    return _Measured(variants, values, chosen, rankings, quotes.lost if quotes else [], seconds)
 
+    def __init__(self, prepared: PreparedSweep, setup: int, plan: SweepPlan, step: Step) -> None:
+        self.settings = prepared.settings
+        self.index = prepared.setups[setup]
+        self.setup = setup
+        self.plan = plan
+        self.step = step
+        self.questions = prepared.questions
+        grades = [prepared.check.labels[case.id] for case in prepared.cases]
+        self.labels: Labels = number_labels(grades, self.index.pages)
+        self.quotes: QuoteLabels | None = None
+        if any(prepared.quotes):
+            self.quotes = find_quotes(prepared.quotes, self.index.chunks, self.settings.quote_share)
 
-def _measured_rankings(
-    index: SearchIndex,
-    chunks: Ints,
-    labels: Labels,
-    quotes: QuoteLabels | None,
-    plan: SweepPlan,
-    unit: str,
-) -> tuple[Floats, Floats, Ints]:
-    if unit == "page" and len(index.pages) < len(index.chunks):  # each page once
-        rankings = collapse(chunks, index.page_of)[..., : plan.depth]
-    else:
-        first = chunks[..., : plan.depth]
-        rankings = np.where(first >= 0, index.page_of[first], -1)
-    hits = grid.hits_in_pages(rankings, labels)
-    if quotes is not None:
-        hits = grid.merge_hits(hits, grid.hits_in_chunks(chunks[..., : plan.depth], quotes))
-    return (
-        grid.measure_grid(hits, plan.ks, labels.queries),
-        grid.measure_choice(hits, plan, labels.queries),
-        rankings,
-    )
-
-
-def _staged(
-    index: SearchIndex,
-    questions: Sequence[str],
-    settings: RetrievalTable,
-    best: tuple[Variant, Ints],
-    step: Step,
-) -> list[tuple[Variant, Ints]]:
-    """The best α once more: with the suite's reranker, and with its rewriter."""
-    variant, ranking = best
-    alpha = 0.5 if variant.alpha is None else variant.alpha
-    found: list[tuple[Variant, Ints]] = []
-    if settings.reranker:
-        step(f"reranking with {settings.reranker}")
-        function, number = (
-            load_function(settings.reranker),
-            {chunk.id: n for n, chunk in enumerate(index.chunks)},
-        )
-        reranked = np.full_like(ranking, -1)
-        for row, question in enumerate(questions):
-            passages = [
-                passage_of(index, chunk)
-                for chunk in ranking[row, : settings.pool].tolist()
-                if chunk >= 0
-            ]
-            order = [number[passage.id or ""] for passage in rerank(function, question, passages)]
-            reranked[row, : len(order)] = order
-        found.append((Variant(f"{variant.name}+rerank", alpha, "rerank", variant.setup), reranked))
-    if settings.rewriter:
-        step(f"rewriting with {settings.rewriter}")
-        asked = rewrite(load_function(settings.rewriter), questions)
-        again = weighted_sum(index.candidates(asked, settings.pool), [alpha])[0]
-        width = ranking.shape[1]  # another question may have more candidates, or fewer
-        fitted = np.pad(
-            again[:, :width], ((0, 0), (0, max(width - again.shape[1], 0))), constant_values=-1
-        )
-        found.append((Variant(f"{variant.name}+rewrite", alpha, "rewrite", variant.setup), fitted))
-    return found
-
-
-def time_searches(
-    index: SearchIndex,
-    questions: Sequence[str],
-    pool: int,
-    variants: Sequence[Variant],
-    columns: int,
-) -> Floats:
-    """(variant, question) in milliseconds: the stages that the variant needs, embedding the question included. The
-    first `TIMED` questions are timed, the rest of the `columns` are NaN; so are variants with a function of the suite's
-    own."""
-    embed = getattr(
-        index.embed, "inner", index.embed
-    )  # without the cache, which a new question would miss
-    timed = replace(index, embed=embed)
-    table = np.full((len(variants), columns), np.nan)
-    if questions:
-        timed.search_dense(questions[:1], pool)  # the first call warms the model up
-    for column, question in enumerate(questions[:TIMED]):
-        start = time.perf_counter()
-        dense = timed.search_dense([question], pool)
+    def measure(self, pages: list[str]) -> _MeasuredSetup:
+        """Every variant of this index; `pages` are the page ids of all indexes."""
+        self.step(f"searching {len(self.index.chunks)} chunks for {len(self.questions)} questions")
+        began = time.perf_counter()
+        candidates = self.index.candidates(self.questions, self.settings.pool)
         searched = time.perf_counter()
-        sparse = index.sparse([question], pool)
-        found = time.perf_counter()
-        weighted_sum(pool_candidates(dense, sparse), [0.5])
-        fusing = time.perf_counter() - found
-        cost = {"dense": searched - start, "sparse": found - searched}
-        for row, variant in enumerate(variants):
-            if not variant.stage:
-                taken = sum(cost[use] for use in variant.uses) + (
-                    fusing if len(variant.uses) > 1 else 0.0
-                )
-                table[row, column] = 1000 * taken
-    return table
+        variants = self._variants()
+        chunks = weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None])
+        if variants[-1].alpha is None:
+            chunks = np.concatenate([chunks, reciprocal_ranks(candidates)[None]])
+        stage_milliseconds: dict[int, list[float]] = {}
+        for stage in self._stages(variants, chunks):
+            stage_milliseconds[len(variants)] = stage.milliseconds
+            variants.append(stage.variant)
+            chunks = np.concatenate([chunks, stage.ranking[None]])
+        values, chosen, rankings = self._measure_rankings(chunks)
+        return _MeasuredSetup(
+            variants=variants,
+            values=values,
+            chosen=chosen,
+            rankings=self._renumber(rankings, pages),
+            missing_quotes=[] if self.quotes is None else self.quotes.missing_quotes,
+            seconds={
+                "search": searched - began,
+                "fuse_and_measure": time.perf_counter() - searched,
+            },
+            stage_milliseconds=stage_milliseconds,
+        )
+
+    def _variants(self) -> list[Variant]:
+        if self.index.dense is None:
+            return [Variant(BM25_ALONE, 0.0, "", self.setup)]
+        return list_variants(self.plan, self.setup)
+
+    def _measure_rankings(self, chunks: Ints) -> tuple[Floats, Floats, Ints]:
+        """All metrics, the metric that chooses, and the rankings of pages."""
+        depth = self.plan.depth
+        if self.settings.unit == "page" and len(self.index.pages) < len(self.index.chunks):
+            rankings = collapse(chunks, self.index.page_of)[..., :depth]
+        else:
+            first = chunks[..., :depth]
+            rankings = np.where(first >= 0, self.index.page_of[first], -1)
+        hits = hits_in_pages(rankings, self.labels)
+        if self.quotes is not None:
+            hits = merge_hits(hits, hits_in_chunks(chunks[..., :depth], self.quotes))
+        queries = self.labels.queries
+        values = measure_grid(hits, self.plan.ks, queries)
+        return values, measure_choice(hits, self.plan, queries), rankings
+
+    def _renumber(self, rankings: Ints, pages: list[str]) -> Ints:
+        """The rankings with the page numbers of all indexes, padded to the same depth."""
+        numbers = {page: number for number, page in enumerate(pages)}
+        shared = np.array([numbers[page] for page in self.index.pages], np.int64)
+        rankings = np.where(rankings >= 0, shared[rankings], -1)
+        # An index with few chunks gives short rankings.
+        lacking = max(self.plan.depth - rankings.shape[2], 0)
+        return np.pad(rankings, ((0, 0), (0, 0), (0, lacking)), constant_values=-1)
+
+    def _stages(self, variants: Sequence[Variant], chunks: Ints) -> list[_Stage]:
+        if not self.settings.reranker and not self.settings.rewriter:
+            return []
+        _, chosen, _ = self._measure_rankings(chunks)
+        column = self.plan.ks.index(self.plan.main_k)
+        rows = [n for n, v in enumerate(variants) if v.alpha in self.plan.asked_alphas] or [0]
+        best = rows[int(np.argmax(chosen[rows, column].mean(axis=1)))]
+        stages: list[_Stage] = []
+        if self.settings.reranker:
+            stages.append(self._rerank(variants[best], chunks[best]))
+        if self.settings.rewriter:
+            stages.append(self._rewrite(variants[best], chunks[best]))
+        return stages
+
+    def _rerank(self, variant: Variant, ranking: Ints) -> _Stage:
+        self.step(f"reranking with {self.settings.reranker}")
+        reranker = load_reranker(self.settings)
+        assert reranker is not None
+        number = {chunk.id: n for n, chunk in enumerate(self.index.chunks)}
+        reranked = np.full_like(ranking, -1)
+        milliseconds: list[float] = []
+        for row, question in enumerate(self.questions):
+            first = ranking[row, : self.settings.pool].tolist()
+            passages = [passage_of_chunk(self.index, chunk) for chunk in first if chunk >= 0]
+            began = time.perf_counter()
+            best_first = rerank(reranker, question, passages)
+            milliseconds.append(1000 * (time.perf_counter() - began))
+            order = [number[passage.id or ""] for passage in best_first]
+            reranked[row, : len(order)] = order
+        return _Stage(self._stage_variant(variant, "rerank"), reranked, milliseconds)
+
+    def _rewrite(self, variant: Variant, ranking: Ints) -> _Stage:
+        self.step(f"rewriting with {self.settings.rewriter}")
+        rewriter = load_rewriter(self.settings, self.index)
+        assert rewriter is not None
+        texts: list[str] = []
+        milliseconds: list[float] = []
+        for question in self.questions:
+            began = time.perf_counter()
+            text = rewriter(question)
+            milliseconds.append(1000 * (time.perf_counter() - began))
+            if not isinstance(text, str):
+                raise InputError(f"the rewriter gave a {type(text).__name__}; expected a text")
+            texts.append(text)
+        staged = self._stage_variant(variant, "rewrite")
+        assert staged.alpha is not None
+        candidates = self.index.candidates(texts, self.settings.pool)
+        again = weighted_sum(candidates, [staged.alpha])[0]
+        width = ranking.shape[1]  # another question may have more candidates, or fewer
+        lacking = max(width - again.shape[1], 0)
+        fitted = np.pad(again[:, :width], ((0, 0), (0, lacking)), constant_values=-1)
+        return _Stage(staged, fitted, milliseconds)
+
+    def _stage_variant(self, variant: Variant, stage: str) -> Variant:
+        alpha = 0.5 if variant.alpha is None else variant.alpha
+        return Variant(f"{variant.name}+{stage}", alpha, stage, self.setup)

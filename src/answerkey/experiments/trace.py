@@ -1,4 +1,4 @@
-"""One query step by step: what was retrieved with its text and scores, what was expected, and how each metric adds up."""
+"""One query step by step: what was retrieved, what was expected, how each metric adds up."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import numpy as np
 
 from answerkey.errors import InputError, did_you_mean
 from answerkey.experiments.choice import setting_name
-from answerkey.experiments.grid import METRICS, find_quotes, hits_in_chunks
-from answerkey.experiments.sweep import Place, Sweep, time_searches
+from answerkey.experiments.plan import METRICS
+from answerkey.experiments.quote_hits import find_quotes, hits_in_chunks
+from answerkey.experiments.sweep import Setting, Sweep
+from answerkey.experiments.timing import time_searches
 from answerkey.retrieval.fuse import reciprocal_scores, weighted_scores
 from answerkey.text import short_label
 
-_TEXT = 120
+_TEXT_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True)
 class TracedPage:
-    """One rank: the page, the beginning of its best chunk, and the score of each search; None where it did not find it."""
+    """One rank: the page, the start of its best chunk, and each search's score if it found it."""
 
     page: str
     relevant: bool
@@ -29,16 +31,24 @@ class TracedPage:
     sparse: float | None
     fused: float | None
 
+    def line(self, rank: int) -> str:
+        sides = {"dense": self.dense, "BM25": self.sparse, "fused": self.fused}
+        scores = [f"{side} {_decimals(value):>7}" for side, value in sides.items()]
+        mark = "✓" if self.relevant else "✗"
+        return f"  {rank:>3}. {mark} {self.page or 'N/A':<20} {'  '.join(scores)}"
+
 
 @dataclass(frozen=True, slots=True)
 class TracedMetric:
+    """A value and the sum that gives it."""
+
     value: float
     sum: str
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """`not_retrieved` maps each expected page that is not among the first K to whether the index has it."""
+    """`not_retrieved` maps each expected page outside the first K to whether the index has it."""
 
     id: str
     question: str
@@ -54,7 +64,9 @@ class Trace:
     described: str
 
     def as_json(self) -> dict[str, object]:
-        missing = [{"page": page, "in_index": there} for page, there in self.not_retrieved.items()]
+        missing = [
+            {"page": page, "in_index": in_index} for page, in_index in self.not_retrieved.items()
+        ]
         return {**asdict(self), "not_retrieved": missing}
 
     def lines(self) -> Iterator[str]:
@@ -66,109 +78,145 @@ class Trace:
         yield f"setting  {self.described}{taken}"
         yield f"expected {expected or 'nothing: unlabelled'}"
         yield ""
-        for rank, found in enumerate(self.retrieved, start=1):
-            sides = {"dense": found.dense, "BM25": found.sparse, "fused": found.fused}
-            scores = [
-                f"{side} {'-' if value is None else f'{value:.3f}':>7}"
-                for side, value in sides.items()
-            ]
-            yield f"  {rank:>3}. {'✓' if found.relevant else '✗'} {found.page:<20} {'  '.join(scores)}"
-            yield f"         {found.text}"
+        for rank, page in enumerate(self.retrieved, start=1):
+            yield page.line(rank)
+            yield f"         {page.text}"
         if self.not_retrieved:
-            absent = (
-                f"{page}{'' if there else ' (not in the index)'}"
-                for page, there in self.not_retrieved.items()
-            )
+            absent = [
+                page if in_index else f"{page} (not in the index)"
+                for page, in_index in self.not_retrieved.items()
+            ]
             yield f"  not retrieved: {', '.join(absent)}"
         yield ""
         for name, entry in self.metrics.items():
             yield f"  {name:<13} {entry.value:.4f} = {entry.sum}"
 
 
-def trace(sweep: Sweep, query: str, place: Place) -> Trace:
-    """Every step of one setting; `query` is a case's id, or part of its question where that names one case."""
-    number = _find(sweep, query)
-    case, variant, k = sweep.cases[number], sweep.variants[place[0]], sweep.ks[place[1]]
-    index = sweep.setups[variant.setup]
-    found = _scored(sweep, place, number)
-    if quotes := sweep.quotes[number]:
-        grades = dict.fromkeys(quotes, 1.0)
-        labels = find_quotes([quotes], index.chunks, sweep.settings.quote_share)
-        hits = hits_in_chunks(np.array([[[chunk for chunk, _ in found]]]), labels).found
-        by_rank = dict(zip(hits.rank.tolist(), hits.grade.tolist(), strict=True))
-        gains = [by_rank.get(rank, 0.0) for rank in range(1, k + 1)]
-        retrieved = [replace(page, relevant=chunk in labels.share[0]) for chunk, page in found[:k]]
-        absent = dict.fromkeys(labels.lost, False)
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What a query expected and what it got; `gains` are the grades by rank."""
+
+    grades: dict[str, float]
+    retrieved: list[TracedPage]
+    gains: list[float]
+    absent: dict[str, bool]
+
+
+def trace(sweep: Sweep, query: str, place: Setting) -> Trace:
+    """Every step of one setting; `query` is a case's id, or part of one case's question."""
+    number = _find_case(sweep, query)
+    case = sweep.cases[number]
+    variant = sweep.variants[place[0]]
+    k = sweep.ks[place[1]]
+    ranking = _rank_chunks(sweep, place, number)
+    if sweep.quotes[number]:
+        result = _trace_quotes(sweep, place, number, ranking)
     else:
-        grades = {page: grade for page, grade in sweep.check.labels[case.id].items() if grade > 0}
-        pages = sweep.ranked_pages(place[0], number, k)
-        first = {page.page: page for _, page in reversed(found)}
-        retrieved = [
-            replace(first[page], relevant=page in grades) for page in pages if page in first
-        ]
-        gains = [grades.get(page, 0.0) for page in pages]
-        absent = {page: page in sweep.pages for page in grades if page not in pages}
+        result = _trace_pages(sweep, place, number, ranking)
     values: dict[str, float] = dict(zip(METRICS, sweep.values[place][number].tolist(), strict=True))
-    sums = _sums(values, gains, sorted(grades.values(), reverse=True), k)
+    sums = _explain_metrics(values, result, k)
+    index = sweep.setups[variant.setup]
     taken = time_searches(index, [case.question], sweep.settings.pool, [variant], 1)[0, 0]
     return Trace(
-        case.id,
-        case.question,
-        sweep.types[number],
-        variant.name,
-        variant.alpha,
-        k,
-        grades,
-        retrieved,
-        absent,
-        {f"{name}@{k}": TracedMetric(values[name], text) for name, text in sums.items()},
-        None if np.isnan(taken) else float(taken),
-        setting_name(sweep, place),
+        id=case.id,
+        question=case.question,
+        type=sweep.types[number],
+        setting=variant.name,
+        alpha=variant.alpha,
+        k=k,
+        expected=result.grades,
+        retrieved=result.retrieved,
+        not_retrieved=result.absent,
+        metrics={f"{name}@{k}": TracedMetric(values[name], text) for name, text in sums.items()},
+        milliseconds=None if np.isnan(taken) else float(taken),
+        described=setting_name(sweep, place),
     )
 
 
-def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPage]]:
-    """Every chunk that was found, best first, with its page, its text and its scores."""
-    case, variant = sweep.cases[number], sweep.variants[place[0]]
+def _trace_quotes(
+    sweep: Sweep, place: Setting, number: int, ranking: list[tuple[int, TracedPage]]
+) -> _Result:
+    quotes = sweep.quotes[number]
+    k = sweep.ks[place[1]]
+    index = sweep.setups[sweep.variants[place[0]].setup]
+    labels = find_quotes([quotes], index.chunks, sweep.settings.quote_share)
+    hits = hits_in_chunks(np.array([[[chunk for chunk, _ in ranking]]]), labels).found
+    by_rank = dict(zip(hits.rank.tolist(), hits.grade.tolist(), strict=True))
+    return _Result(
+        grades=dict.fromkeys(quotes, 1.0),
+        retrieved=[replace(page, relevant=chunk in labels.share[0]) for chunk, page in ranking[:k]],
+        gains=[by_rank.get(rank, 0.0) for rank in range(1, k + 1)],
+        absent=dict.fromkeys(labels.missing_quotes, False),
+    )
+
+
+def _trace_pages(
+    sweep: Sweep, place: Setting, number: int, ranking: list[tuple[int, TracedPage]]
+) -> _Result:
+    labels = sweep.check.labels[sweep.cases[number].id]
+    grades = {page: grade for page, grade in labels.items() if grade > 0}
+    pages = sweep.ranked_pages(place[0], number, sweep.ks[place[1]])
+    best_chunk = {page.page: page for _, page in reversed(ranking)}
+    return _Result(
+        grades=grades,
+        retrieved=[
+            replace(best_chunk[page], relevant=page in grades)
+            for page in pages
+            if page in best_chunk
+        ],
+        gains=[grades.get(page, 0.0) for page in pages],
+        absent={page: page in sweep.pages for page in grades if page not in pages},
+    )
+
+
+def _rank_chunks(sweep: Sweep, place: Setting, number: int) -> list[tuple[int, TracedPage]]:
+    """Every retrieved chunk, best first, with its page, its text and its scores."""
+    variant = sweep.variants[place[0]]
     index = sweep.setups[variant.setup]
-    candidates = index.candidates([case.question], sweep.settings.pool)
-    alpha = variant.alpha
-    fused = (
-        reciprocal_scores(candidates)
-        if alpha is None
-        else next(weighted_scores(candidates, [alpha]))
-    )
-    found: list[tuple[int, TracedPage]] = []
+    candidates = index.candidates([sweep.cases[number].question], sweep.settings.pool)
+    if variant.alpha is None:
+        fused = reciprocal_scores(candidates)
+    else:
+        fused = next(weighted_scores(candidates, [variant.alpha]))
+    ranking: list[tuple[int, TracedPage]] = []
     for n in np.argsort(-fused[0], kind="stable").tolist():
-        if (chunk := int(candidates.chunk[0, n])) >= 0:
-            sides = (float(side[0, n]) for side in (candidates.dense, candidates.sparse, fused))
-            scores = (score if math.isfinite(score) else None for score in sides)
-            text = short_label(index.chunks[chunk].text, _TEXT)
-            found.append((chunk, TracedPage(index.chunks[chunk].page, False, text, *scores)))
-    return found
+        number_of_chunk = int(candidates.chunk[0, n])
+        if number_of_chunk < 0:
+            continue
+        chunk = index.chunks[number_of_chunk]
+        traced = TracedPage(
+            page=chunk.page,
+            relevant=False,
+            text=short_label(chunk.text, _TEXT_LENGTH),
+            dense=_finite(candidates.dense[0, n]),
+            sparse=_finite(candidates.sparse[0, n]),
+            fused=_finite(fused[0, n]),
+        )
+        ranking.append((number_of_chunk, traced))
+    return ranking
 
 
-def _sums(
-    values: Mapping[str, float], gains: list[float], ideal: list[float], k: int
-) -> dict[str, str]:
-    hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
-    found, relevant = len(hits), len(ideal)
-    first = f"1 / {hits[0]}" if hits else "no relevant page"
-    dcg = " + ".join(f"{gains[rank - 1]:g}/log2({rank + 1})" for rank in hits) or "0"
+def _explain_metrics(values: Mapping[str, float], result: _Result, k: int) -> dict[str, str]:
+    """The sum behind each metric."""
+    hits = [rank for rank, gain in enumerate(result.gains, start=1) if gain > 0]
+    ideal = sorted(result.grades.values(), reverse=True)
+    dcg = " + ".join(f"{result.gains[rank - 1]:g}/log2({rank + 1})" for rank in hits) or "0"
     best = sum(grade / math.log2(rank + 1) for rank, grade in enumerate(ideal[:k], start=1))
     precisions = " + ".join(f"{n}/{rank}" for n, rank in enumerate(hits, start=1)) or "0"
+    precision = f"{values['precision']:.4f}"
+    recall = f"{values['recall']:.4f}"
     return {
-        "precision": f"{found} relevant / {k} places",
-        "recall": f"{found} found / {relevant} relevant",
-        "f1": f"2 · {values['precision']:.4f} · {values['recall']:.4f} / ({values['precision']:.4f} + {values['recall']:.4f})",
-        "mrr": first,
-        "hit_rate": f"{found} relevant among the first {k}",
+        "precision": f"{len(hits)} relevant / {k} places",
+        "recall": f"{len(hits)} found / {len(ideal)} relevant",
+        "f1": f"2 · {precision} · {recall} / ({precision} + {recall})",
+        "mrr": f"1 / {hits[0]}" if hits else "no relevant page",
+        "hit_rate": f"{len(hits)} relevant among the first {k}",
         "ndcg": f"({dcg}) / {best:.4f}",
-        "map": f"({precisions}) / {relevant}",
+        "map": f"({precisions}) / {len(ideal)}",
     }
 
 
-def _find(sweep: Sweep, query: str) -> int:
+def _find_case(sweep: Sweep, query: str) -> int:
     ids = [case.id for case in sweep.cases]
     if query in ids:
         return ids.index(query)
@@ -180,3 +228,11 @@ def _find(sweep: Sweep, query: str) -> int:
             f'"{query}" is in {len(near)} questions: give an id, such as {ids[near[0]]}'
         )
     raise InputError(f'no query "{query}"{did_you_mean(query, ids) or f"; ids are {ids[0]}, …"}')
+
+
+def _finite(score: float) -> float | None:
+    return float(score) if math.isfinite(score) else None
+
+
+def _decimals(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""Does the text of each indexed chunk stand on the page of the PDF that it names? Which do not, and the shift that fixes them."""
+"""Does the text of each indexed chunk stand on the page of the PDF that it names?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import Enum
 from pathlib import Path
 
 from answerkey.coerce.labels import document_stem, page_parts
@@ -18,17 +19,26 @@ from answerkey.retrieval.search_index import Step, open_search_index
 from answerkey.runs.suite import Suite
 from answerkey.text import format_count, words
 
-_RUN = 4  # words that must follow each other
-_HELD = 0.5  # share of a chunk's runs that its page must hold
-_MOST_SHIFTED = 0.8
-_HYPHENATED = re.compile(r"(?<=\w)[-\u00ad]\n(?=\w)")
-PageKey = tuple[str, int]
-Run = tuple[str, ...]
+_RUN_LENGTH = 4  # words that must follow each other
+_LEAST_SHARE = 0.5  # share of a chunk's runs that its page must hold
+_LEAST_SHIFTED = 0.8  # share of the wrong chunks that one shift must explain
+_HYPHEN_AT_LINE_END = re.compile(r"(?<=\w)[-\u00ad]\n(?=\w)")
+PageKey = tuple[str, int]  # the stem of a document and a page number
+WordRun = tuple[str, ...]
+
+
+class ChunkPlace(Enum):
+    """Where the text of a chunk stands."""
+
+    RIGHT = "on the page it names"
+    WRONG = "on another page"
+    LOST = "on no page"
+    UNREADABLE = "names no page of these PDFs"
 
 
 @dataclass(frozen=True, slots=True)
 class WrongPage:
-    """A chunk that is not on its page; `found` is the page that holds most of it, "" where none does."""
+    """A chunk that is not on its page; `found` is the page with most of it, "" where none has."""
 
     chunk: str
     page: str
@@ -39,8 +49,11 @@ class WrongPage:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`wrong` chunks stand on another page, `lost` ones on no page; `unreadable` names no page of a PDF that is there.
-    `shift` is what to add to the page of every chunk so that the wrong ones are right."""
+    """The chunks that are not on their page; `shift` added to the pages makes the wrong ones right.
+
+    `wrong` chunks stand on another page, `lost` ones on no page; `unreadable` ones name no page of
+    a PDF that is there.
+    """
 
     chunks: int
     right: int
@@ -55,17 +68,20 @@ class Verification:
 
     @property
     def sentence(self) -> str:
-        share = f"{self.right} of {format_count(self.chunks, 'chunk')}"
-        found = f"{share} ({self.right / self.chunks:.1%}) stand on the page they name"
+        share = self.right / self.chunks
         parts = [
-            f"{len(self.wrong)} on another page" if self.wrong else "",
-            f"{len(self.lost)} on no page" if self.lost else "",
-            f"{len(self.unreadable)} name no page of these PDFs" if self.unreadable else "",
-            f"with {self.shift:+d} added to their page, they match"
-            if self.shift is not None
-            else "",
+            f"{self.right} of {format_count(self.chunks, 'chunk')} ({share:.1%}) "
+            "stand on the page they name"
         ]
-        return "; ".join([found, *filter(None, parts)])
+        if self.wrong:
+            parts.append(f"{len(self.wrong)} on another page")
+        if self.lost:
+            parts.append(f"{len(self.lost)} on no page")
+        if self.unreadable:
+            parts.append(f"{len(self.unreadable)} name no page of these PDFs")
+        if self.shift is not None:
+            parts.append(f"with {self.shift:+d} added to their page, they match")
+        return "; ".join(parts)
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -79,7 +95,7 @@ class Verification:
 def verify_suite(
     suite: Suite, originals: Path | None = None, step: Step = lambda _: None
 ) -> Verification:
-    """The chunks of the suite's `[retrieval]` against the PDFs of `originals`, or of `documents` where it has none."""
+    """The chunks of the suite's `[retrieval]` against the PDFs of `originals` or `documents`."""
     if not suite.retrieval:
         raise SettingsError(
             'the suite has no [retrieval] table: give documents = "docs" or index = … there'
@@ -93,78 +109,112 @@ def verify_suite(
     files = [file for file in corpus_files(source) if file.suffix.lower() == ".pdf"]
     if not files:
         raise InputError(
-            f"{source} holds no PDF: give the PDFs that the chunks come from with originals or --pdf"
+            f"{source} holds no PDF: give the PDFs that the chunks come from with originals or "
+            "--pdf"
         )
     step(f"reading {format_count(len(files), 'PDF')}")
     pages = {
-        (document_stem(file.name), n): text
+        (document_stem(file.name), number): text
         for file in files
-        for n, text in enumerate(read_pdf(file), start=1)
+        for number, text in enumerate(read_pdf(file), start=1)
     }
     step("reading the index")
-    return verify(open_search_index(settings, None, step).chunks, pages)
+    return verify_chunks(open_search_index(settings, None, step).chunks, pages)
 
 
-def verify(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verification:
+def verify_chunks(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verification:
     """Each chunk against the page it names. A text on several pages is right on each of them."""
-    page_words = {key: _whole_words(text) for key, text in pages.items()}
-    held: dict[Run, list[PageKey]] = defaultdict(
-        list
-    )  # the pages on which each run of words stands
-    crossing: dict[PageKey, set[Run]] = {}  # the runs that go from a page to the next
-    for key, found in page_words.items():
-        for run in set(_runs(found)):
-            held[run].append(key)
-        following = page_words.get((key[0], key[1] + 1), ())
-        crossing[key] = set(_runs(found[1 - _RUN :] + following[: _RUN - 1]))
-    stems = {stem for stem, _ in page_words}
-    only = next(iter(stems)) if len(stems) == 1 else None
-    wrong, lost, unreadable = list[WrongPage](), list[WrongPage](), list[WrongPage]()
+    search = _PageSearch(pages)
+    by_place: dict[ChunkPlace, list[WrongPage]] = {place: [] for place in ChunkPlace}
     shifts: Counter[int] = Counter()
     for chunk in chunks:
-        key, runs, few = _key(chunk, only), _runs(_whole_words(chunk.text)), set(words(chunk.text))
-        # What share of the text each page holds; a text of a few words is on the pages that hold them all.
-        counts = Counter(page for run in runs for page in held.get(run, ()))
-        shares = {page: count / len(runs) for page, count in counts.items()}
-        if not runs:
-            shares = {page: 1.0 for page, found in page_words.items() if few and few <= set(found)}
-        best = max(shares, key=lambda page: shares[page], default=None)
-        share = shares[best] if best is not None else 0.0
-        place = f"{best[0]}#{best[1]}" if best and share >= _HELD else ""
-        about = WrongPage(chunk.id, chunk.page, place, share, chunk.text[:120])
-        if key is None or key not in page_words:
-            unreadable.append(about)
-            continue
-        own, after = shares.get(key, 0.0), shares.get((key[0], key[1] + 1), 0.0)
-        continued = own + after >= _HELD and not crossing[key].isdisjoint(runs)  # it begins there
-        if own >= _HELD or not few or continued:
-            continue
-        if best is None or share < _HELD:
-            lost.append(about)
-            continue
-        wrong.append(about)
-        if best[0] == key[0]:
+        place, best, share = search.locate(chunk)
+        found = f"{best[0]}#{best[1]}" if best and share >= _LEAST_SHARE else ""
+        by_place[place].append(WrongPage(chunk.id, chunk.page, found, share, chunk.text[:120]))
+        key = search.page_key(chunk)
+        if place is ChunkPlace.WRONG and best and key and best[0] == key[0]:
             shifts[best[1] - key[1]] += 1
-    shift, often = shifts.most_common(1)[0] if shifts else (0, 0)
-    constant = shift if often > 1 and often >= _MOST_SHIFTED * len(wrong) else None
-    right = len(chunks) - len(wrong) - len(lost) - len(unreadable)
-    return Verification(len(chunks), right, tuple(wrong), tuple(lost), tuple(unreadable), constant)
+    wrong = by_place[ChunkPlace.WRONG]
+    return Verification(
+        chunks=len(chunks),
+        right=len(by_place[ChunkPlace.RIGHT]),
+        wrong=tuple(wrong),
+        lost=tuple(by_place[ChunkPlace.LOST]),
+        unreadable=tuple(by_place[ChunkPlace.UNREADABLE]),
+        shift=_constant_shift(shifts, len(wrong)),
+    )
 
 
-def _key(chunk: Chunk, only: str | None) -> PageKey | None:
-    """The document and page that a chunk names; None where it names no page number."""
-    document, page = page_parts(chunk.page)
-    page = chunk.number or page
-    stem = document_stem(document or chunk.document) if document or chunk.document else only
-    if not re.fullmatch(r"\d{1,18}", page) or stem is None:
+def _constant_shift(shifts: Counter[int], wrong: int) -> int | None:
+    if not shifts:
         return None
-    return (only if only is not None and not document else stem), int(page)
+    shift, count = shifts.most_common(1)[0]
+    return shift if count > 1 and count >= _LEAST_SHIFTED * wrong else None
 
 
-def _whole_words(text: str) -> Run:
-    """Words that were hyphenated at the end of a line are one word again."""
-    return words(_HYPHENATED.sub("", text))
+class _PageSearch:
+    """Finds the pages that hold a text, by its runs of words."""
+
+    def __init__(self, pages: Mapping[PageKey, str]) -> None:
+        self._words = {key: _whole_words(text) for key, text in pages.items()}
+        self._pages_with: dict[WordRun, list[PageKey]] = defaultdict(list)
+        self._crossing: dict[PageKey, set[WordRun]] = {}  # runs that go on to the next page
+        for key, page_words in self._words.items():
+            for run in set(_word_runs(page_words)):
+                self._pages_with[run].append(key)
+            following = self._words.get((key[0], key[1] + 1), ())
+            edge = page_words[1 - _RUN_LENGTH :] + following[: _RUN_LENGTH - 1]
+            self._crossing[key] = set(_word_runs(edge))
+        stems = {stem for stem, _ in self._words}
+        self._only = next(iter(stems)) if len(stems) == 1 else None
+
+    def locate(self, chunk: Chunk) -> tuple[ChunkPlace, PageKey | None, float]:
+        """Whether the chunk is on its page; the page with most of its text, and how much."""
+        runs = _word_runs(_whole_words(chunk.text))
+        few_words = set(words(chunk.text))
+        shares = self._shares(runs, few_words)
+        best = max(shares, key=lambda page: shares[page], default=None)
+        share = 0.0 if best is None else shares[best]
+        key = self.page_key(chunk)
+        if key is None or key not in self._words:
+            return ChunkPlace.UNREADABLE, best, share
+        own = shares.get(key, 0.0)
+        after = shares.get((key[0], key[1] + 1), 0.0)
+        begins_there = own + after >= _LEAST_SHARE and not self._crossing[key].isdisjoint(runs)
+        if own >= _LEAST_SHARE or not few_words or begins_there:
+            return ChunkPlace.RIGHT, best, share
+        if best is None or share < _LEAST_SHARE:
+            return ChunkPlace.LOST, best, share
+        return ChunkPlace.WRONG, best, share
+
+    def _shares(self, runs: list[WordRun], few_words: set[str]) -> dict[PageKey, float]:
+        """The share of the text on each page; a short text is on the pages with all its words."""
+        if runs:
+            counts = Counter(page for run in runs for page in self._pages_with.get(run, ()))
+            return {page: count / len(runs) for page, count in counts.items()}
+        if not few_words:
+            return {}
+        return {
+            page: 1.0 for page, page_words in self._words.items() if few_words <= set(page_words)
+        }
+
+    def page_key(self, chunk: Chunk) -> PageKey | None:
+        """The document and page that a chunk names; None where it names no page number."""
+        document, page = page_parts(chunk.page)
+        page = chunk.number or page
+        if not re.fullmatch(r"\d{1,18}", page):
+            return None
+        if self._only is not None and not document:
+            return self._only, int(page)
+        named = document or chunk.document
+        stem = document_stem(named) if named else self._only
+        return None if stem is None else (stem, int(page))
 
 
-def _runs(found: Run) -> list[Run]:
-    return [found[n : n + _RUN] for n in range(len(found) - _RUN + 1)]
+def _whole_words(text: str) -> WordRun:
+    """The words, with those that were hyphenated at the end of a line in one piece."""
+    return words(_HYPHEN_AT_LINE_END.sub("", text))
+
+
+def _word_runs(page_words: WordRun) -> list[WordRun]:
+    return [page_words[n : n + _RUN_LENGTH] for n in range(len(page_words) - _RUN_LENGTH + 1)]

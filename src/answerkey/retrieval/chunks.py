@@ -12,10 +12,10 @@ from answerkey.errors import SettingsError
 from answerkey.retrieval.corpus import Page
 from answerkey.text import UNSPACED
 
-_WORD = re.compile(
-    rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+"
-)  # without spaces, two characters count as a word
-# A mark that ends a sentence and a blank after it, a full-width mark, or an empty line.
+Span = tuple[int, int]
+# In a script without spaces, two characters count as a word.
+_WORD = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")
+# A sentence ends at a mark with a blank after it, at a full-width mark, or at an empty line.
 _SENTENCE_END = re.compile(r"[.!?؟।]+[\"'”’)\]]*(?=\s)(?<!\b\d\.)|[。！？]+[」』”’]*|\n\s*\n")
 _HEADING = re.compile(r"^#{1,6}\s+\S.*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -23,7 +23,10 @@ _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`page` is the id that labels name; `start` and `end` are offsets into the page's text; `number` is its page number."""
+    """A piece of a page. `page` is the id that labels name, "" where the chunk names no page.
+
+    `start` and `end` are offsets into the page's text; `number` is the page number.
+    """
 
     id: str
     text: str
@@ -36,9 +39,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """`by` "page": one chunk per page; "fixed" or "words": `size` words, `overlap` of them shared with the next;
-    "sentence": whole sentences of together at most `size` words; "heading": one chunk per Markdown section, cut into
-    `size` words where it is longer."""
+    """One way to cut a page.
+
+    "page" keeps it whole; "fixed" or "words" takes `size` words, of which `overlap` are shared with
+    the next chunk; "sentence" takes whole sentences of at most `size` words; "heading" takes a
+    Markdown section and cuts it where it is longer than `size` words.
+    """
 
     by: ChunkBy = "page"
     size: int = 200
@@ -46,7 +52,9 @@ class Chunking:
 
     @property
     def name(self) -> str:
-        return "page" if self.by == "page" else f"{self.by} {self.size}/{self.overlap}"
+        if self.by == "page":
+            return "page"
+        return f"{self.by} {self.size}/{self.overlap}"
 
 
 def chunkings(settings: ChunkTable) -> list[Chunking]:
@@ -71,7 +79,8 @@ def chunkings(settings: ChunkTable) -> list[Chunking]:
         ways += [Chunking(kind, size, overlap) for size, overlap in pairs]
     if not ways:
         raise SettingsError(
-            f"[retrieval] overlaps = {list(overlaps)}: expected less than chunk_sizes, {list(sizes)}"
+            f"[retrieval] overlaps = {list(overlaps)}: expected less than chunk_sizes, "
+            f"{list(sizes)}"
         )
     return list(dict.fromkeys(ways))
 
@@ -83,59 +92,88 @@ def _as_tuple(value: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def cut_pages(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
-    """Every chunk of every page, in order; ids are the page's id and the chunk's number in it."""
+    """Every chunk of every page, in order; its id is its page's id and its number there."""
     chunks: list[Chunk] = []
-    seen: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for page in pages:
-        for start, end in _spans(page.text, how):
-            number = seen[page.id] = seen.get(page.id, 0) + 1
-            where = (page.id, page.document, start, end, page.number or "")
-            chunks.append(Chunk(f"{page.id}:{number}", page.text[start:end], *where))
+        name = page.id or page.document  # a chunk without a page needs a unique id too
+        for start, end in _cut_text(page.text, how):
+            number = numbers.get(name, 0) + 1
+            numbers[name] = number
+            chunks.append(
+                Chunk(
+                    id=f"{name}:{number}",
+                    text=page.text[start:end],
+                    page=page.id,
+                    document=page.document,
+                    start=start,
+                    end=end,
+                    number=page.number or "",
+                )
+            )
     return chunks
 
 
-def _spans(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
+def _cut_text(text: str, how: Chunking) -> Iterator[Span]:
     if how.by == "page":
         yield 0, len(text)
-    elif (
-        how.by == "heading"
-    ):  # from one heading to the next; a `#` inside a code fence is no heading
-        fenced = [match.span() for match in _FENCE.finditer(text)]
-        headings = [
-            m.start()
-            for m in _HEADING.finditer(text)
-            if not any(a <= m.start() < b for a, b in fenced)
-        ]
-        for start, end in pairwise(sorted({0, *headings, len(text)})):
+    elif how.by == "heading":
+        for start, end in _sections(text):
             yield from _windows(text, start, end, how)
     elif how.by == "sentence":
-        yield from _sentences(text, how)
+        yield from _sentence_groups(text, how)
     else:
         yield from _windows(text, 0, len(text), how)
 
 
-def _sentences(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
-    """Whole sentences up to the size; a longer sentence is cut. The overlap is made of whole sentences too."""
+def _sections(text: str) -> Iterator[Span]:
+    """From one heading to the next; a `#` inside a code fence is no heading."""
+    fences = [match.span() for match in _FENCE.finditer(text)]
+    headings = [
+        match.start()
+        for match in _HEADING.finditer(text)
+        if not any(start <= match.start() < end for start, end in fences)
+    ]
+    return pairwise(sorted({0, *headings, len(text)}))
+
+
+def _sentence_groups(text: str, how: Chunking) -> Iterator[Span]:
+    """Whole sentences up to the size; a longer one is cut. The overlap is whole sentences too."""
     edges = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    short = Chunking("fixed", how.size, 0)
-    parts = [part for start, end in pairwise(edges) for part in _windows(text, start, end, short)]
+    without_overlap = Chunking("fixed", how.size, 0)
+    parts = [
+        part
+        for start, end in pairwise(edges)
+        for part in _windows(text, start, end, without_overlap)
+    ]
     sizes = [len(_WORD.findall(text, *part)) for part in parts]
     first = 0
     while first < len(parts):
-        last, size = first, sizes[first]
+        last = first
+        size = sizes[first]
         while last + 1 < len(parts) and size + sizes[last + 1] <= how.size:
             last += 1
             size += sizes[last]
         yield parts[first][0], parts[last][1]
-        first, shared = last + 1, 0
-        room = min(how.overlap, how.size - sizes[first]) if first < len(parts) else 0
-        while shared + sizes[first - 1] <= room:
-            first -= 1
-            shared += sizes[first]
+        first = _step_back(sizes, last + 1, how)
 
 
-def _windows(text: str, start: int, end: int, how: Chunking) -> Iterator[tuple[int, int]]:
-    words = [match.span() for match in _WORD.finditer(text, start, end)]
-    for first in range(0, max(len(words) - how.overlap, 1), how.size - how.overlap):
-        if window := words[first : first + how.size]:
+def _step_back(sizes: list[int], first: int, how: Chunking) -> int:
+    """The sentence that the next chunk begins with: earlier ones that fit into the overlap count."""
+    if first == len(sizes):
+        return first
+    # The next new sentence must still fit into the chunk, or the loop would not end.
+    room = min(how.overlap, how.size - sizes[first])
+    shared = 0
+    while shared + sizes[first - 1] <= room:
+        first -= 1
+        shared += sizes[first]
+    return first
+
+
+def _windows(text: str, start: int, end: int, how: Chunking) -> Iterator[Span]:
+    spans = [match.span() for match in _WORD.finditer(text, start, end)]
+    for first in range(0, max(len(spans) - how.overlap, 1), how.size - how.overlap):
+        window = spans[first : first + how.size]
+        if window:
             yield window[0][0], window[-1][1]

@@ -1,14 +1,10 @@
-"""Documents as pages, and pages cut into chunks of words.
-
-Text, Markdown, PDF, JSON, JSONL and BEIR folders are read; each page knows its document and number, each chunk its page and
-where in the page it stood.
-"""
+"""Documents as pages: text, Markdown, PDF, JSON, JSONL and BEIR folders."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -20,21 +16,20 @@ from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_list, is_mapping, valid_text
 from answerkey.config.retrieval_tables import IdStyle
 from answerkey.errors import InputError
+from answerkey.retrieval.page_ids import name_page
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
-LISTS = (
-    "chunks",
-    "documents",
-    "pages",
-    "passages",
-    "data",
-)  # where the records of a JSON object may be
+# The records of a JSON object may stand under one of these keys.
+LISTS = ("chunks", "documents", "pages", "passages", "data")
+# A record's own id; `chunk_id` is not one, because labels name pages rather than chunks.
+_OWN_ID_KEYS = ("id", "_id", "doc_id")
+_RECORD = '{"id": …, "title": …, "text": …}'
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`id` is what labels name: a page number, a document, or both. `number` is None where there are no pages."""
+    """`id` is the name that labels use, "" where there is none; `number` is None without pages."""
 
     id: str
     text: str
@@ -43,30 +38,46 @@ class Page:
 
 
 def read_corpus(path: Path, ids: IdStyle = "auto") -> list[Page]:
-    """The pages of a file, of a folder with all below it, or of a BEIR folder. `ids` "auto": a record's own id; else
-    the page number where a single document has pages, `document#page` where several have, and the document's name where
-    it has no pages."""
+    """The pages of a file, of a folder with all below it, or of a BEIR folder.
+
+    "auto" takes a record's own id; else the page number where a single document has pages
+    and nothing else has an id, otherwise `document#page`, or the document's name without pages.
+    """
     pages = [page for file in corpus_files(path) for page in _read_file(file, path)]
     if not pages:
         raise InputError(f"{path} holds no page of text")
+    return name_pages(pages, ids)
+
+
+def name_pages(pages: Sequence[Page], ids: IdStyle) -> list[Page]:
+    """The pages with their ids in the given style.
+
+    A chunk without a number (`N/A`) in a document that has pages names no page: its id is "".
+    """
     paged = {page.document for page in pages if page.number is not None and not page.id}
-    style = ids if ids != "auto" else ("page" if len(paged) == 1 else "document#page")
-
-    def name(page: Page) -> str:
-        if style == "document" or page.number is None:
-            return page.document
-        return page.number if style == "page" else f"{page.document}#{page.number}"
-
-    return [page if page.id and ids == "auto" else replace(page, id=name(page)) for page in pages]
+    style = ids
+    if ids == "auto":
+        is_one_book = len(paged) == 1 and not any(page.id for page in pages)
+        style = "page" if is_one_book else "document#page"
+    named: list[Page] = []
+    for page in pages:
+        if page.id and ids == "auto":
+            named.append(page)
+        elif page.number is None and page.document in paged and style != "document":
+            named.append(replace(page, id=""))
+        else:
+            named.append(replace(page, id=name_page(page.document, page.number, style)))
+    return named
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """The files to read, sorted by name; of a BEIR folder the corpus alone."""
+    """The files to read, sorted by name; a BEIR folder has only its corpus."""
     if path.is_file():
-        readable = ENDINGS | {".json"}  # of a folder it may be anything
+        readable = ENDINGS | {".json"}  # in a folder, a JSON file may be anything
         if path.suffix.lower() not in readable:
             raise InputError(
-                f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(readable))}"
+                f"{path}: cannot read {path.suffix or 'this'} files; "
+                f"give {', '.join(sorted(readable))}"
             )
         return [path]
     if not path.is_dir():
@@ -84,80 +95,108 @@ def corpus_files(path: Path) -> list[Path]:
 def _read_file(file: Path, root: Path) -> Iterator[Page]:
     name = file.relative_to(root).as_posix() if root.is_dir() else file.name
     ending = file.suffix.lower()
-    if ending in {".json", ".jsonl"}:
-        yield from _read_records(file)
+    if ending == ".jsonl":
+        yield from _read_records(_jsonl_records(file))
+    elif ending == ".json":
+        yield from _read_records(_json_records(file))
     elif ending == ".pdf":
         for number, text in enumerate(read_pdf(file), start=1):
             yield Page("", text, name, str(number))
     else:
-        parts = read_text(file).split("\f")  # a form feed ends a page
-        for number, text in enumerate(parts, start=1):
-            yield Page("", text, name, str(number) if len(parts) > 1 else None)
+        yield from _read_plain_text(file, name)
 
 
-def _read_records(file: Path) -> Iterator[Page]:
-    """JSON objects, one per line or in one list, in any of the usual shapes: text, id or page, and optionally a title."""
-    if file.suffix.lower() == ".jsonl":
-        lines = ((Place(file.name, number), line) for number, line in read_lines(file))
-        rows = ((place, parse_json(line, str(place), in_line=True)) for place, line in lines)
-    else:
-        found = parse_json(read_text(file), file.name)
-        if is_mapping(found):
-            found = next((found[name] for name in LISTS if name in found), found)
-        if not is_list(found):
-            under = f"alone or under {', '.join(LISTS)}"
-            raise InputError(f'{file.name}: expected a list of {{"id": …, "text": …}}, {under}')
-        rows = (
-            (Place(file.name, number, "record"), row) for number, row in enumerate(found, start=1)
+def _read_plain_text(file: Path, name: str) -> Iterator[Page]:
+    parts = read_text(file).split("\f")  # a form feed ends a page
+    if len(parts) == 1:
+        yield Page("", parts[0], name)
+        return
+    for number, text in enumerate(parts, start=1):
+        yield Page("", text, name, str(number))
+
+
+def _jsonl_records(file: Path) -> Iterator[tuple[Place, object]]:
+    for number, line in read_lines(file):
+        place = Place(file.name, number)
+        yield place, parse_json(line, str(place), in_line=True)
+
+
+def _json_records(file: Path) -> Iterator[tuple[Place, object]]:
+    records = parse_json(read_text(file), file.name)
+    if is_mapping(records):
+        records = next((records[name] for name in LISTS if name in records), records)
+    if not is_list(records):
+        raise InputError(
+            f'{file.name}: expected a list of {{"id": …, "text": …}}, '
+            f"alone or under {', '.join(LISTS)}"
         )
-    for place, row in rows:
-        if not is_mapping(row):
-            raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
-        if "text" not in row and "contents" in row:
-            row = {**row, "text": row["contents"]}
-        passage = as_passages(row, "text", place)[0]
-        if not (name := passage.id or passage.page):
-            raise InputError(
-                f'{place}: no id and no page; expected {{"id": …, "title": …, "text": …}}'
-            )
-        title, text = str(row.get("title") or "").strip(), passage.text
-        text = f"{title}\n{text}" if title and not text.startswith(title) else text
-        yield Page(name, text, passage.document or name, passage.page)
+    for number, record in enumerate(records, start=1):
+        yield Place(file.name, number, "record"), record
+
+
+def _read_records(records: Iterable[tuple[Place, object]]) -> Iterator[Page]:
+    """JSON objects in the usual shapes: text, id or page, and optionally a title."""
+    for place, record in records:
+        if not is_mapping(record):
+            raise InputError(f"{place}: expected {_RECORD}")
+        if "text" not in record and "contents" in record:
+            record = {**record, "text": record["contents"]}
+        passage = as_passages(record, "text", place)[0]
+        name = passage.id or passage.page
+        if not name:
+            raise InputError(f"{place}: no id and no page; expected {_RECORD}")
+        text = _with_title(passage.text, str(record.get("title") or "").strip())
+        document = passage.document or name
+        if passage.document and not _has_own_id(record):
+            yield Page("", text, document, passage.page)
+        else:
+            yield Page(name, text, document, passage.page)
+
+
+def _has_own_id(record: Mapping[str, object]) -> bool:
+    return any(record.get(key) not in (None, "") for key in _OWN_ID_KEYS)
+
+
+def _with_title(text: str, title: str) -> str:
+    if not title or text.startswith(title):
+        return text
+    return f"{title}\n{text}"
 
 
 def read_pdf(file: Path) -> list[str]:
-    """The text of each page, in order; empty for a page without text, an error if no page has any."""
+    """The text of each page, in order; an error if no page has any. Cached by content."""
     try:
         raw = file.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
 
     def make() -> bytes:
-        from pypdf import PdfReader
-        from pypdf.errors import DependencyError, FileNotDecryptedError
-
-        logging.getLogger("pypdf").setLevel(
-            logging.ERROR
-        )  # it warns of every oddity that it copes with
-        try:
-            reader = PdfReader(BytesIO(raw))
-            if reader.is_encrypted and not reader.decrypt(""):
-                raise FileNotDecryptedError
-            pages = [
-                valid_text(page.extract_text() or "") for page in reader.pages
-            ]  # damaged fonts give half characters
-        except (
-            FileNotDecryptedError,
-            DependencyError,
-        ):  # AES needs a package of its own: encrypted either way
-            raise InputError(f"{file} is encrypted: save a copy without the password") from None
-        except Exception as error:  # a damaged file can fail anywhere inside the reader
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"{file} is not a PDF that can be read: {reason}") from None
+        pages = _extract_pages(raw, file)
         if not any(page.strip() for page in pages):
             raise InputError(
-                f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first"
+                f"{file} has {len(pages)} pages and no text: it looks scanned; "
+                "run it through OCR first"
             )
         return json.dumps(pages).encode()
 
     return json.loads(kept_file("pages", sha256(b"pdf-pages-1" + raw).hexdigest(), make))
+
+
+def _extract_pages(raw: bytes, file: Path) -> list[str]:
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, FileNotDecryptedError
+
+    # pypdf warns of every oddity that it copes with.
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    try:
+        reader = PdfReader(BytesIO(raw))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise FileNotDecryptedError
+        # Damaged fonts give half characters, which `valid_text` replaces.
+        return [valid_text(page.extract_text() or "") for page in reader.pages]
+    except (FileNotDecryptedError, DependencyError):
+        # AES needs a package of its own: the file is encrypted either way.
+        raise InputError(f"{file} is encrypted: save a copy without the password") from None
+    except Exception as error:  # a damaged file can fail anywhere inside the reader
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{file} is not a PDF that can be read: {reason}") from None

@@ -10,18 +10,13 @@ from pathlib import Path
 
 from answerkey.text import fold
 
-Patterns = tuple[re.Pattern[str], ...]
 _RULES = Path(__file__).with_name("question_types.toml")
-_ORDER = (
-    "comparison",
-    "diagnostic",
-    "procedural",
-    "factual",
-    "conceptual",
-)  # of equal scores the first wins
-_STRONG, _WEAK = 3.0, 1.0
+# The first of these wins where two types have the same score.
+_ORDER = ("comparison", "diagnostic", "procedural", "factual", "conceptual")
+_STRONG = 3.0
+_WEAK = 1.0
 _DOUBT = 1.0  # evidence for no type: one weak word alone is not certain
-_NOTHING_FOUND = 0.2
+_CONFIDENCE_BY_DEFAULT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +27,12 @@ class QuestionType:
     confidence: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    strong: tuple[re.Pattern[str], ...]
+    weak: tuple[re.Pattern[str], ...]
+
+
 @lru_cache(maxsize=10_000)
 def classify(question: str) -> QuestionType:
     """The type whose patterns occur most; "factual" where none does.
@@ -40,23 +41,29 @@ def classify(question: str) -> QuestionType:
     'comparison'
     """
     text = fold(question).strip(" ¿\"'")
-    scores: dict[str, float] = {}
-    for kind, rules in _rules().items():
-        sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in rules)
-        # Weak patterns alone count half, except of a factual question: `or` does not make a comparison.
-        scores[kind] = (
-            _STRONG * sure + (_WEAK if sure or kind == "factual" else _WEAK / 2) * perhaps
-        )
+    scores = {kind: _score(text, kind, rules) for kind, rules in _load_rules().items()}
     best = max(_ORDER, key=lambda kind: scores[kind])
     if scores[best] == 0.0:
-        return QuestionType("factual", _NOTHING_FOUND)
+        return QuestionType("factual", _CONFIDENCE_BY_DEFAULT)
     return QuestionType(best, round(scores[best] / (sum(scores.values()) + _DOUBT), 3))
 
 
+def _score(text: str, kind: str, rules: _Rules) -> float:
+    strong = sum(bool(pattern.search(text)) for pattern in rules.strong)
+    weak = sum(bool(pattern.search(text)) for pattern in rules.weak)
+    if strong or kind == "factual":
+        return _STRONG * strong + _WEAK * weak
+    # Weak patterns alone count half: the word "or" does not make a comparison.
+    return _WEAK / 2 * weak
+
+
 @cache
-def _rules() -> dict[str, tuple[Patterns, ...]]:
-    read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
+def _load_rules() -> dict[str, _Rules]:
+    tables = tomllib.loads(_RULES.read_text(encoding="utf-8"))
     return {
-        kind: tuple(tuple(map(re.compile, rules[name])) for name in ("strong", "weak"))
-        for kind, rules in read.items()
+        kind: _Rules(
+            strong=tuple(map(re.compile, rules["strong"])),
+            weak=tuple(map(re.compile, rules["weak"])),
+        )
+        for kind, rules in tables.items()
     }

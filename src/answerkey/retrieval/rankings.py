@@ -1,16 +1,17 @@
-"""Recorded rankings and relevance labels from files: TREC, BEIR, CSV, JSON; ids are stripped text, compared whole."""
+"""Recorded rankings and relevance labels from files: TREC, BEIR, CSV, JSON.
+
+Ids are stripped text, compared whole.
+"""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
-from answerkey.coerce.columns import canonical_columns
-from answerkey.coerce.csv_rows import separator_of
-from answerkey.coerce.decode import encoding_of, read_lines
+from answerkey.coerce.decode import read_lines
 from answerkey.coerce.json_rows import is_table, read_json_file, rows_of_value
 from answerkey.coerce.labels import as_ids, as_labels, names_pages
 from answerkey.coerce.passage_fields import PAGE_KEYS
@@ -21,104 +22,165 @@ from answerkey.errors import InputError, did_you_mean
 T = TypeVar("T")
 Parse = Callable[[object, str, Place], T]
 Read = Callable[[Path], dict[str, T]]
+Row = Mapping[str, object]
 Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
 _NUMBERS = frozenset({int, float})
-_AT_ONCE = 100  # queries whose ids are looked at together
-_OF_PASSAGE = frozenset(
-    {"doc", "page", "id", "source"}
-)  # keys of a dict that is a passage, not `{id: score}`
-_NOT_LABELS = {*PAGE_KEYS, "pages"}.union(
-    map(
-        "".join,
-        chain.from_iterable(product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES),
-    )
+_QUERIES_AT_ONCE = 100  # ids of so many queries are looked at together
+# A dict with one of these keys is a passage, not `{id: score}`.
+_PASSAGE_KEYS = frozenset({"doc", "page", "id", "source"})
+_ANY_CASE = chain.from_iterable(
+    product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES
 )
+_NOT_LABELS = {*PAGE_KEYS, "pages", *map("".join, _ANY_CASE)}
 _CONFIGURATION = "config_name"
 _RUN_COLUMNS = "query Q0 id rank score tag"
 _QRELS_COLUMNS = "query 0 id grade"
+_HEADERS = frozenset({"query-id", "qid", "query"})
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """The rankings of one configuration, with its α and the milliseconds per query if recorded."""
+
+    rankings: Rankings
+    alpha: float | None = None
+    milliseconds: dict[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRuns:
+    """The configurations of one file by name ("" where there is one), and the type of each query."""
+
+    configurations: dict[str, RecordedRun]
+    types: dict[str, str]
 
 
 def read_rankings(path: Path) -> Rankings:
-    """For each query its ids, best first; repeats stay. Scores are turned into an order by the TREC rule."""
-    found = read_configurations(path)
-    if len(found) > 1:
+    """For each query its ids, best first; repeats stay. Scores are sorted as trec_eval does."""
+    configurations = read_configurations(path)
+    if len(configurations) > 1:
         raise InputError(
-            f"{path}: found {len(found)} configurations ({', '.join(found)}), expected one"
+            f"{path}: found {len(configurations)} configurations "
+            f"({', '.join(configurations)}), expected one"
         )
-    return next(iter(found.values()))
+    return next(iter(configurations.values()))
 
 
 def read_configurations(path: Path) -> dict[str, Rankings]:
-    """The rankings of each configuration that a `config_name` column names; without one, all under ""."""
-    return _read(path, "retrieved", _ranking, read_trec_run)
+    """The rankings of each configuration of a `config_name` column; without one, all under ""."""
+    return {name: run.rankings for name, run in read_runs(path).configurations.items()}
+
+
+def read_runs(path: Path) -> RecordedRuns:
+    """The rankings of a file, with what it records beside them: α, query types and times."""
+    if not _has_rows(path):
+        return RecordedRuns({"": RecordedRun(read_trec_run(path))}, {})
+    rankings = _TableReader[list[str]](path, "retrieved", parse_ranking)
+    types: dict[str, str] = {}
+    alphas: dict[str, float] = {}
+    times: dict[str, dict[str, float]] = {}
+    for configuration, query, row in rankings.read():
+        kind = str(row.get("type") or "").strip()
+        if kind:
+            types.setdefault(query, kind)
+        alpha = _recorded_number(row.get("alpha"))
+        if alpha is not None:
+            alphas.setdefault(configuration, alpha)
+        taken = _recorded_number(row.get("retrieval_time_ms", row.get("retrieval_ms")))
+        if taken is not None:
+            times.setdefault(configuration, {})[query] = taken
+    runs = {
+        name: RecordedRun(values, alphas.get(name), times.get(name, {}))
+        for name, values in rankings.values.items()
+    }
+    return RecordedRuns(runs, types)
 
 
 def read_relevance_labels(path: Path) -> Labels:
     """For each query the grade of each labelled id; a plain list of ids gives each the grade 1."""
-    found: Labels = {}
-    for configuration in _read(path, "relevant", as_labels, read_qrels).values():
+    if not _has_rows(path):
+        return read_qrels(path)
+    reader = _TableReader[dict[str, float]](path, "relevant", as_labels)
+    for _ in reader.read():
+        pass
+    labels: Labels = {}
+    for configuration in reader.values.values():
         for query, grades in configuration.items():
-            if found.setdefault(query, grades) != grades:
+            if labels.setdefault(query, grades) != grades:
                 raise InputError(
-                    f'{path}: the query "{query}" comes twice, with other labels; give each query once'
+                    f'{path}: the query "{query}" comes twice, with other labels; '
+                    "give each query once"
                 )
-    return found
+    return labels
 
 
-def as_rankings(given: object) -> Rankings:
+def as_rankings(value: object) -> Rankings:
     """The rankings of a file, or of a dict: `{query: [id, …]}` or `{query: {id: score}}`."""
-    return _of_mapping(given, "rankings", "retrieved", _ranking, read_rankings)
+    return _parse_mapping(value, "rankings", "retrieved", parse_ranking, read_rankings)
 
 
-def as_relevance_labels(given: object) -> Labels:
+def as_relevance_labels(value: object) -> Labels:
     """The labels of a file, or of a dict: `{query: [id, …]}` or `{query: {id: grade}}`."""
-    return _of_mapping(given, "labels", "relevant", as_labels, read_relevance_labels)
+    return _parse_mapping(value, "labels", "relevant", as_labels, read_relevance_labels)
 
 
-def has_pages(given: object, *, labels: bool = False) -> bool | None:
-    """Whether `{query: {id: number}}` has the id of a page, `manual.pdf#34`; None for data that must be read first."""
-    found, others = False, _NOT_LABELS if labels else _OF_PASSAGE
-    if type(given) is not dict:
+def _parse_mapping(
+    value: object, what: str, column: str, parse: Parse[T], read: Read[T]
+) -> dict[str, T]:
+    if isinstance(value, (str, Path)):
+        return read(Path(value))
+    if not is_mapping(value):
+        raise InputError(
+            f"{what}: found {type(value).__name__}, expected a dict of queries or a path"
+        )
+    parsed: dict[str, T] = {}
+    for query, one in value.items():
+        place = Place(f'{what}, query "{query}"')
+        try:
+            parsed[str(query)] = parse(one, column, place)
+        except OverflowError:  # Python's whole numbers have no limit, floats do
+            raise InputError(f"{place}: a number is too large") from None
+    return parsed
+
+
+def has_pages(value: object, *, labels: bool = False) -> bool | None:
+    """Whether `{query: {id: number}}` has the id of a page, such as `manual.pdf#34`.
+
+    None means that the value has another shape and must be parsed first. This is the fast path of
+    `rank` for large dicts: ids are joined, as a look at each of them takes ten times as long.
+    """
+    if not _is_plain(value, labels=labels):
         return None
-    for query, ids in cast("dict[object, dict[str, object]]", given).items():
-        if type(query) is not str or type(ids) is not dict or not ids.keys().isdisjoint(others):
-            return None
-        if labels and not _NUMBERS.issuperset(map(type, ids.values())):
-            return None
-    values = iter(cast("dict[str, dict[str, object]]", given).values())
-    while block := list(islice(values, _AT_ONCE)):
+    tables = iter(cast("dict[str, dict[str, object]]", value).values())
+    any_page = False
+    while block := list(islice(tables, _QUERIES_AT_ONCE)):
         try:
             text = "".join(chain.from_iterable(block))
         except TypeError:
             return None
-        if (
-            text
-            and text.split(None, 1) != [text]
-            and any(name != name.strip() for ids in block for name in ids)
-        ):
+        has_blank = bool(text) and text.split(None, 1) != [text]
+        if has_blank and any(name != name.strip() for ids in block for name in ids):
             return None
-        found = found or names_pages(text)
-    return found
+        any_page = any_page or names_pages(text)
+    return any_page
 
 
-def _of_mapping(
-    given: object, what: str, column: str, parse: Parse[T], read: Read[T]
-) -> dict[str, T]:
-    if isinstance(given, (str, Path)):
-        return read(Path(given))
-    if not is_mapping(given):
-        raise InputError(
-            f"{what}: found {type(given).__name__}, expected a dict of queries or a path"
-        )
-    return {
-        str(query): parse(value, column, Place(f'{what}, query "{query}"'))
-        for query, value in given.items()
-    }
+def _is_plain(value: object, *, labels: bool) -> bool:
+    """Whether it is a dict of dicts from ids to numbers, with nothing to parse."""
+    if type(value) is not dict:
+        return False
+    forbidden = _NOT_LABELS if labels else _PASSAGE_KEYS
+    for query, ids in cast("dict[object, dict[str, object]]", value).items():
+        if type(query) is not str or type(ids) is not dict or not ids.keys().isdisjoint(forbidden):
+            return False
+        if labels and not _NUMBERS.issuperset(map(type, ids.values())):
+            return False
+    return True
 
 
 def read_trec_run(path: Path) -> Rankings:
-    """For each query its ids by score, best first; the file's own rank column is not trusted, as in trec_eval."""
+    """For each query its ids by score, best first; as in trec_eval, the rank column is ignored."""
     rows: dict[str, list[tuple[str, float]]] = {}
     for place, fields in _trec_lines(path):
         if len(fields) not in {5, 6}:
@@ -133,11 +195,13 @@ def read_qrels(path: Path) -> Labels:
     """For each query the grade of each labelled id."""
     labels: Labels = {}
     for place, fields in _trec_lines(path):
-        if place.line == 1 and fields[0].lower().replace("_", "-") in {"query-id", "qid", "query"}:
+        if place.line == 1 and fields[0].lower().replace("_", "-") in _HEADERS:
             continue
         if len(fields) not in {3, 4}:
             raise InputError(f'{place}: expected "{_QRELS_COLUMNS}", got {len(fields)} columns')
-        query, name, grade = fields[0], fields[-2], _number(fields[-1], "grade", place)
+        query = fields[0]
+        name = fields[-2]
+        grade = _number(fields[-1], "grade", place)
         if labels.setdefault(query, {}).get(name, grade) != grade:
             raise InputError(f'{place}: "{name}" has two grades for the query "{query}"')
         labels[query][name] = grade
@@ -155,53 +219,75 @@ def in_order(pairs: Iterable[tuple[str, float]]) -> list[str]:
     return [name for _, name in sorted(((score, name) for name, score in pairs), reverse=True)]
 
 
-def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[str, dict[str, T]]:
-    ending = path.suffix.lower()
-    if ending not in ROW_READERS or ending == ".tsv":
-        return {"": read_trec(path)}
-    found: dict[str, dict[str, T]] = {}
-    seen: dict[str, None] = {}
-    if ending != ".json":
-        rows = ROW_READERS[ending](path, path.name)
-    elif is_mapping(whole := read_json_file(path, path.name)) and not is_table(
-        whole
-    ):  # {query: value}
-        named = (
-            (query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items()
-        )
-        rows = (({"id": query, column: value}, place) for query, value, place in named)
-    else:
-        rows = rows_of_value(whole, path.name)
-    for row, place in rows:
-        seen.update(dict.fromkeys(row))
-        query = as_text(row.get("id"), "query_id", place) or as_text(
-            row.get("question"), "query", place
-        )
-        if not query:
-            raise place.error("query_id", row.get("id"), "the id of a query")
-        queries = found.setdefault(as_text(row.get(_CONFIGURATION), _CONFIGURATION, place), {})
-        if query in queries:
-            raise InputError(f'{place}: the query "{query}" comes twice; give each query once')
-        queries[query] = parse(row.get(column), column, place)
-    if not found:
-        raise InputError(f"{path}: no query found")
-    if column not in seen:
-        hint = did_you_mean(column, seen)
-        fix = (
-            "; give the labels in a file of their own: --qrels labels.csv"
-            if column == "relevant"
-            else ""
-        )
-        raise InputError(f'{path.name}: no column "{column}" among {", ".join(seen)}{hint or fix}')
-    return found
-
-
-def _ranking(value: object, column: str, place: Place) -> list[str]:
-    if is_mapping(value) and not _OF_PASSAGE & value.keys():
+def parse_ranking(value: object, column: str, place: Place) -> list[str]:
+    """A list of ids in order, or `{id: score}` in trec_eval's order."""
+    if is_mapping(value) and not _PASSAGE_KEYS & value.keys():
         return in_order(
             (str(name).strip(), _number(score, "score", place)) for name, score in value.items()
         )
     return list(as_ids(value, column, place))
+
+
+class _TableReader(Generic[T]):
+    """Reads one column of a table with a row per configuration and query."""
+
+    def __init__(self, path: Path, column: str, parse: Parse[T]) -> None:
+        self._path = path
+        self._column = column
+        self._parse = parse
+        self.values: dict[str, dict[str, T]] = {}
+
+    def read(self) -> Iterator[tuple[str, str, Row]]:
+        """Configuration, query and row of each row; the parsed column is in `values` then."""
+        columns: dict[str, None] = {}
+        for row, place in self._rows():
+            columns.update(dict.fromkeys(row))
+            configuration = as_text(row.get(_CONFIGURATION), _CONFIGURATION, place)
+            query = self._query(row, place)
+            queries = self.values.setdefault(configuration, {})
+            if query in queries:
+                raise InputError(f'{place}: the query "{query}" comes twice; give each query once')
+            queries[query] = self._parse(row.get(self._column), self._column, place)
+            yield configuration, query, row
+        if not self.values:
+            raise InputError(f"{self._path}: no query found")
+        if self._column not in columns:
+            raise self._missing_column(columns)
+
+    def _rows(self) -> Iterable[tuple[Row, Place]]:
+        path = self._path
+        ending = path.suffix.lower()
+        if ending != ".json":
+            return ROW_READERS[ending](path, path.name)
+        whole = read_json_file(path, path.name)
+        if not is_mapping(whole) or is_table(whole):
+            return rows_of_value(whole, path.name)
+        return [  # {query: value}
+            ({"id": query, self._column: value}, Place(f'{path.name}, query "{query}"'))
+            for query, value in whole.items()
+        ]
+
+    def _query(self, row: Row, place: Place) -> str:
+        query = as_text(row.get("id"), "query_id", place)
+        query = query or as_text(row.get("question"), "query", place)
+        if not query:
+            raise place.error("query_id", row.get("id"), "the id of a query")
+        return query
+
+    def _missing_column(self, columns: Iterable[str]) -> InputError:
+        names = list(columns)
+        hint = did_you_mean(self._column, names)
+        if not hint and self._column == "relevant":
+            hint = "; give the labels in a file of their own: --qrels labels.csv"
+        return InputError(
+            f'{self._path.name}: no column "{self._column}" among {", ".join(names)}{hint}'
+        )
+
+
+def _has_rows(path: Path) -> bool:
+    """Whether the file is a table rather than TREC lines; TREC files may end in .tsv."""
+    ending = path.suffix.lower()
+    return ending in ROW_READERS and ending != ".tsv"
 
 
 def _trec_lines(path: Path) -> Iterator[tuple[Place, list[str]]]:
@@ -218,44 +304,10 @@ def _number(value: object, what: str, place: Place) -> float:
     return number
 
 
-# configuration to statistic to metric to value
-RecordedFigures = dict[str, dict[str, dict[str, float]]]
-_STATISTICS = frozenset(
-    {"mean", "std", "min", "max", "count", "median", "sum", "var", "sem", "25%", "50%", "75%"}
-)
-_NAMES = ("config_name", "configuration", "config", "setting", "method", "model", "name", "")
-
-
-def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
-    """The figures of a CSV file, or None where it is no such table; `most` limits the lines that are read. Two layouts:
-    pandas' two header rows (metric, statistic), and one row per configuration with numbers only."""
+def _recorded_number(value: object) -> float | None:
+    """A number beside a ranking; anything else there is not our concern."""
     try:
-        with path.open(encoding=encoding_of(path), newline="") as file:
-            separator, _ = separator_of(file)
-            header, *rows = list(islice(csv.reader(file, delimiter=separator), most)) or [[]]
-    except csv.Error:
+        number = float(cast("str", value))
+    except (TypeError, ValueError, OverflowError):
         return None
-    names = [cell.strip() for cell in header]
-    below = [cell.strip().lower() for cell in rows[0]] if rows else []
-    two_rows = len(below) > 1 and _STATISTICS.issuperset(below[1:])
-    statistics = below if two_rows else ["value"] * len(names)
-    if not names or names[0].lower() not in _NAMES or len(names) < 2:
-        return None
-    if {"question", "id", "retrieved", "relevant"} & set(canonical_columns(names).values()):
-        return None
-    figures: RecordedFigures = {}
-    for cells in rows[two_rows:]:
-        if not any(
-            cell.strip() for cell in cells[1:]
-        ):  # the name of pandas' index, on a row of its own
-            continue
-        for metric, statistic, cell in zip(names[1:], statistics[1:], cells[1:], strict=False):
-            try:
-                value = float(cell)
-            except ValueError:
-                if cell.strip():
-                    return None
-                continue
-            if value == value:
-                figures.setdefault(cells[0].strip(), {}).setdefault(statistic, {})[metric] = value
-    return figures or None
+    return number if abs(number) < 1e300 else None

@@ -12,7 +12,8 @@ from answerkey.config.declare import read_table
 from answerkey.config.target_tables import RagTable
 from answerkey.embed import Embedder, load_embedder
 from answerkey.llm import Chat, Reply, load_chat
-from answerkey.retrieval.retriever import Retriever, open_retriever
+from answerkey.retrieval.retriever import open_retriever
+from answerkey.retrieval.user_functions import Retriever
 from answerkey.targets.templates import chat_messages
 from answerkey.types import Passage, Question, Response
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from answerkey.retrieval.bm25 import stop_words
+from answerkey.retrieval.search_words import stop_words
 from answerkey.text import fold
 from answerkey.types import Case
 from answerkey.variants.question_words import QuestionWord, split_question

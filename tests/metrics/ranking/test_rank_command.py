@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -26,7 +27,7 @@ RUNS = {
 }
 
 
-def run_command(folder: Path, labels: str, run: str, *options: str) -> dict[str, object]:
+def run_command(folder: Path, labels: str, run: str, *options: str) -> dict[str, Any]:
     arguments = ["--qrels", str(folder / labels), "--run", str(folder / run), "--json", *options]
     result = CliRunner().invoke(command, arguments, catch_exceptions=False)
     return json.loads(result.stdout)
@@ -38,9 +39,10 @@ def test_every_kind_of_file_gives_the_same(tmp_path: Path, labels: str, run: str
     (tmp_path / labels).write_bytes(b"\xef\xbb\xbf" + LABELS[labels].encode())
     (tmp_path / run).write_text(RUNS[run])
     told = run_command(tmp_path, labels, run, "--metrics", "ndcg@5,recall@5")
-    assert list(told) == ["mean", "queries", "unlabelled", "missing"]
+    assert list(told) == ["mean", "sd", "queries", "unlabelled", "missing"]
     assert told["queries"]["q1"] == pytest.approx({"ndcg@5": 0.919720789, "recall@5": 1.0})
     assert told["mean"] == pytest.approx({"ndcg@5": 0.919720789 / 2, "recall@5": 0.5})
+    assert told["sd"]["recall@5"] == pytest.approx(2**-0.5)
     assert (told["unlabelled"], told["missing"]) == (["q3", "q4"], ["q2"])
 
 

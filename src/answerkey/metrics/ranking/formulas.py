@@ -1,4 +1,4 @@
-"""The formulas of the ranking metrics, for all queries at once, from the ranks of the relevant ids."""
+"""The formulas of the ranking metrics, for all queries at once, from the ranks of the hits."""
 
 from __future__ import annotations
 
@@ -17,87 +17,97 @@ WHOLE_METRICS = ("mrr", "map")
 def parse_name(name: str) -> tuple[str, int | None]:
     """`recall@5` is ("recall", 5); `mrr` is ("mrr", None): the whole ranking."""
     match = re.fullmatch(r"([a-z0-9_]+)(?:@(-?\d+))?", name)
-    base, cut = (match[1], match[2]) if match else (name, None)
+    base = match[1] if match else name
+    cut = match[2] if match else None
     if base not in CUT_METRICS:
-        known = [*(f"{known}@{cut or 5}" for known in CUT_METRICS), *WHOLE_METRICS]
-        listed = f"; ranking metrics are {', '.join(f'{c}@k' for c in CUT_METRICS)}, mrr, map"
-        hint = did_you_mean(name, known) or listed
+        names = [*(f"{metric}@{cut or 5}" for metric in CUT_METRICS), *WHOLE_METRICS]
+        listed = ", ".join(f"{metric}@k" for metric in CUT_METRICS)
+        hint = did_you_mean(name, names) or f"; ranking metrics are {listed}, mrr, map"
         raise SettingsError(f'unknown ranking metric "{name}"{hint}')
-    if cut is None and base not in WHOLE_METRICS:
-        raise SettingsError(f'metric "{name}" needs a cut-off, as in "{name}@5"')
-    if cut is not None and int(cut) < 1:
+    if cut is None:
+        if base not in WHOLE_METRICS:
+            raise SettingsError(f'metric "{name}" needs a cut-off, as in "{name}@5"')
+        return base, None
+    if int(cut) < 1:
         raise SettingsError(f'metric "{name}": K must be 1 or more')
-    return base, None if cut is None else int(cut)
+    return base, int(cut)
 
 
 def measure_hits(hits: Hits, names: Iterable[str]) -> dict[str, Floats]:
     """For each metric the value per query; 0 where nothing is relevant."""
-    return {name: _FORMULAS[base](hits, cut) for name in names for base, cut in [parse_name(name)]}
+    values: dict[str, Floats] = {}
+    for name in names:
+        base, cut = parse_name(name)
+        values[name] = _FORMULAS[base](hits, cut)
+    return values
 
 
 def _precision(hits: Hits, cut: int | None) -> Floats:
     """Relevant among the first k, over k even when fewer were retrieved."""
-    return _found(hits, cut) / (cut or 1)
+    return _count_hits(hits, cut) / (cut or 1)
 
 
 def _recall(hits: Hits, cut: int | None) -> Floats:
     """Distinct relevant ids among the first k, over all relevant ids."""
-    found, again = _found(hits, cut), hits.found.again
+    count = _count_hits(hits, cut)
+    again = hits.found.again
     if again is not None and again.any():
-        found = found - np.bincount(
-            _within(hits.found.pick(again), cut).query, minlength=hits.queries
-        )
-    return _ratio(found, hits.relevant)
+        repeats = _first_places(hits.found.pick(again), cut)
+        count = count - np.bincount(repeats.query, minlength=hits.queries)
+    return _divide(count, hits.relevant)
 
 
 def _f1(hits: Hits, cut: int | None) -> Floats:
-    precision, recall = _precision(hits, cut), _recall(hits, cut)
-    return _ratio(2 * precision * recall, precision + recall)
+    """Harmonic mean of precision and recall."""
+    precision = _precision(hits, cut)
+    recall = _recall(hits, cut)
+    return _divide(2 * precision * recall, precision + recall)
 
 
 def _hit_rate(hits: Hits, cut: int | None) -> Floats:
-    return (_found(hits, cut) > 0).astype(np.float64)
+    return (_count_hits(hits, cut) > 0).astype(np.float64)
 
 
 def _mrr(hits: Hits, cut: int | None) -> Floats:
     """One over the rank of the first relevant id."""
     first = np.zeros(hits.queries)
-    found = _within(hits.found, cut)
-    np.maximum.at(first, found.query, 1.0 / found.rank)
+    places = _first_places(hits.found, cut)
+    np.maximum.at(first, places.query, 1.0 / places.rank)
     return first
 
 
 def _ndcg(hits: Hits, cut: int | None) -> Floats:
     """Gain grade / log2(rank + 1), over that of the ideal order of the labels."""
-    found, ideal = hits.gains
-    return _ratio(_summed(hits, hits.found, found, cut), _summed(hits, hits.ideal, ideal, cut))
+    gains, ideal_gains = hits.gains
+    dcg = _sum_by_query(hits, hits.found, gains, cut)
+    return _divide(dcg, _sum_by_query(hits, hits.ideal, ideal_gains, cut))
 
 
 def _map(hits: Hits, cut: int | None) -> Floats:
-    """Precision at each relevant id found, summed, over the number of relevant ids."""
-    return _ratio(_summed(hits, hits.found, hits.precision, cut), hits.relevant)
+    """Precision at each hit, summed, over the number of relevant ids."""
+    return _divide(_sum_by_query(hits, hits.found, hits.precision, cut), hits.relevant)
 
 
-def _found(hits: Hits, cut: int | None) -> Floats:
+def _count_hits(hits: Hits, cut: int | None) -> Floats:
     if cut not in hits.found_by_cut:
-        query = hits.found.query if cut is None else hits.found.query[hits.found.rank <= cut]
-        hits.found_by_cut[cut] = np.bincount(query, minlength=hits.queries).astype(np.float64)
+        places = _first_places(hits.found, cut)
+        counts = np.bincount(places.query, minlength=hits.queries)
+        hits.found_by_cut[cut] = counts.astype(np.float64)
     return hits.found_by_cut[cut]
 
 
-def _summed(hits: Hits, places: Places, values: Floats, cut: int | None) -> Floats:
-    """The sum of the places' values up to a rank per query."""
+def _sum_by_query(hits: Hits, places: Places, values: Floats, cut: int | None) -> Floats:
+    """The sum of the places' values up to a rank, per query."""
     weights = values if cut is None else np.where(places.rank <= cut, values, 0.0)
-    return np.bincount(places.query, weights=weights, minlength=hits.queries).astype(
-        np.float64, copy=False
-    )
+    sums = np.bincount(places.query, weights=weights, minlength=hits.queries)
+    return sums.astype(np.float64, copy=False)
 
 
-def _within(places: Places, cut: int | None) -> Places:
+def _first_places(places: Places, cut: int | None) -> Places:
     return places if cut is None else places.pick(places.rank <= cut)
 
 
-def _ratio(over: Floats, under: Floats) -> Floats:
+def _divide(over: Floats, under: Floats) -> Floats:
     """Division that gives 0 where the divisor is 0: nothing is relevant, or nothing was found."""
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 

@@ -1,4 +1,4 @@
-"""An existing Postgres table with pgvector: its rows are read once (text, page), its vectors are searched where they are."""
+"""An existing Postgres table with pgvector: rows are read once, vectors are searched there."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from answerkey.errors import EndpointError, InputError, MissingPackage, Settings
 from answerkey.retrieval.chunks import Chunk
 from answerkey.retrieval.fuse import Top, Vectors
 from answerkey.retrieval.search_index import DenseSearch, OpenedStore
-from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
+from answerkey.retrieval.stores import make_chunks, passage_of_row, top_of_hits
 
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.abc import QueryNoTemplate as Query
     from psycopg.rows import TupleRow
+    from psycopg.sql import Identifier
 
-_IDS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
+_ID_COLUMNS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
 _COLUMNS = """SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+_LEAST_EXAMINED = 40  # pgvector's own default for an approximate index
+_MOST_EXAMINED = 1000  # pgvector allows no more
 
 
 def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
@@ -36,46 +39,34 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStor
     except psycopg.Error as error:
         raise EndpointError(f"Postgres does not answer: {_first_line(error)}") from None
     try:
-        chunks, search = _read(connection, settings, dimension)
+        chunks, search = _read_table(connection, settings, dimension)
     except BaseException:
         connection.close()
         raise
     weakref.finalize(search, connection.close)
-    return f"Postgres table {settings.store.postgres_table}", chunks, search, None
+    return OpenedStore(f"Postgres table {settings.store.postgres_table}", chunks, search, None)
 
 
-def _read(
+def _read_table(
     connection: Connection, settings: RetrievalTable, dimension: int | None
 ) -> tuple[Sequence[Chunk], DenseSearch]:
     from psycopg import sql
     from psycopg.rows import dict_row
 
-    name = settings.store.postgres_table or ""
+    store = settings.store
+    name = store.postgres_table or ""
     table = sql.Identifier(*name.split("."))
-    # An approximate index looks at 40 rows unless it is asked for more.
-    _fetched(
-        connection,
-        "SELECT set_config('hnsw.ef_search', %s, false)",
-        (str(min(max(settings.pool, 40), 1000)),),
-    )
-    columns: dict[str, str] = dict(_fetched(connection, _COLUMNS, (table.as_string(connection),)))
+    examined = min(max(settings.pool, _LEAST_EXAMINED), _MOST_EXAMINED)
+    _fetch(connection, "SELECT set_config('hnsw.ef_search', %s, false)", (str(examined),))
+    columns: dict[str, str] = dict(_fetch(connection, _COLUMNS, (table.as_string(connection),)))
     if not columns:
         raise SettingsError(f'Postgres has no table "{name}"')
-    vectors = [column for column, kind in columns.items() if "vector" in kind]
-    vector = _one_of(columns, settings.store.vector_field, vectors, "vector_field")
-    key = _one_of(columns, settings.store.id_field, [c for c in _IDS if c in columns], "id_field")
+    vector_columns = [column for column, kind in columns.items() if "vector" in kind]
+    id_columns = [column for column in _ID_COLUMNS if column in columns]
+    vector = _choose_column(columns, store.vector_field, vector_columns, "vector_field")
+    key = _choose_column(columns, store.id_field, id_columns, "id_field")
+    _check_dimension(connection, table, vector, dimension, name)
     others = [sql.Identifier(column) for column in columns if column != vector]
-    first = sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(
-        sql.Identifier(vector), table
-    )
-    size = _fetched(connection, first)
-    if not size:
-        raise InputError(f'the Postgres table "{name}" is empty')
-    if dimension not in (None, size[0][0]):
-        raise SettingsError(
-            f'the Postgres table "{name}" has vectors of {size[0][0]} numbers, the embedding model gives {dimension}: '
-            "set [embedding] to the model that made the table"
-        )
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(
             sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(others), table)
@@ -86,10 +77,10 @@ def _read(
             f'the Postgres table "{name}": the ids in "{key}" are not unique; set id_field'
         )
     passages = [
-        stored_passage(row, settings, f'row {one} of "{name}"')
-        for row, one in zip(rows, keys, strict=True)
+        passage_of_row(row, store, f'row {row_key} of "{name}"')
+        for row, row_key in zip(rows, keys, strict=True)
     ]
-    chunks, place = stored_chunks(passages, keys)
+    chunks, place = make_chunks(passages, keys, settings.ids)
     query = sql.SQL(
         "SELECT {}, 1 - ({v} <=> %s::vector) FROM {t} ORDER BY {v} <=> %s::vector LIMIT %s"
     ).format(sql.Identifier(key), v=sql.Identifier(vector), t=table)
@@ -97,28 +88,50 @@ def _read(
     def search(vectors: Vectors, pool: int) -> Top:
         """The connection takes the queries of all threads in turn."""
         hits: list[list[tuple[float, int]]] = []
-        for vector in vectors:
-            given = f"[{','.join(map(str, vector.tolist()))}]"
-            found = _fetched(connection, query, (given, given, pool))
-            known = [(cosine, place[str(key)]) for key, cosine in found if str(key) in place]
-            hits.append([hit for hit in known if hit[0] == hit[0]])  # a zero vector has no cosine
-        return top_of(hits, pool)
+        for row in vectors:
+            literal = f"[{','.join(map(str, row.tolist()))}]"
+            rows = _fetch(connection, query, (literal, literal, pool))
+            pairs = [(cosine, place[str(key)]) for key, cosine in rows if str(key) in place]
+            # A zero vector has no cosine: Postgres gives NaN.
+            hits.append([pair for pair in pairs if pair[0] == pair[0]])
+        return top_of_hits(hits, pool)
 
     return chunks, search
 
 
-def _one_of(
-    columns: Mapping[str, str], wanted: str | None, candidates: list[str], setting: str
+def _check_dimension(
+    connection: Connection, table: Identifier, vector: str, dimension: int | None, name: str
+) -> None:
+    from psycopg import sql
+
+    first_row = sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(
+        sql.Identifier(vector), table
+    )
+    size = _fetch(connection, first_row)
+    if not size:
+        raise InputError(f'the Postgres table "{name}" is empty')
+    if dimension not in (None, size[0][0]):
+        raise SettingsError(
+            f'the Postgres table "{name}" has vectors of {size[0][0]} numbers, the embedding model '
+            f"gives {dimension}: set [embedding] to the model that made the table"
+        )
+
+
+def _choose_column(
+    columns: Mapping[str, str], chosen: str | None, candidates: list[str], setting: str
 ) -> str:
-    if wanted in columns or (wanted is None and candidates):
-        return wanted or candidates[0]
-    found = f'no column "{wanted}"' if wanted else "not found"
-    raise SettingsError(f"[retrieval] {setting}: {found} among {', '.join(columns)}; set {setting}")
+    """The column that the setting names, or else the first candidate."""
+    if chosen in columns:
+        return chosen or ""
+    if chosen is None and candidates:
+        return candidates[0]
+    problem = f'no column "{chosen}"' if chosen else "not found"
+    raise SettingsError(
+        f"[retrieval] {setting}: {problem} among {', '.join(columns)}; set {setting}"
+    )
 
 
-def _fetched(
-    connection: Connection, query: Query, values: tuple[object, ...] = ()
-) -> list[TupleRow]:
+def _fetch(connection: Connection, query: Query, values: tuple[object, ...] = ()) -> list[TupleRow]:
     import psycopg
 
     try:
