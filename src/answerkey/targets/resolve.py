@@ -23,7 +23,7 @@ BOTS = {
     "rag": "answerkey.targets.rag:make_rag",
     "faq": "answerkey.targets.faq:make_faq",
     "full-context": "answerkey.targets.full_context:make_full_context",
-    "routed-kpi": "answerkey.demo.routed_kpi:make",
+    "routed-kpi": "answerkey.demo.routed_kpi:make_routed_kpi",
 }
 # Imported when a suite asks for one: most runs need a single kind.
 _MAKERS = {
