@@ -24,7 +24,6 @@ from pathlib import Path
 from answerkey import Case, Passage, Response
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
-from answerkey.metrics.semantic import READINGS
 from answerkey.types import Pair
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +35,14 @@ WORDS = """
 """
 VOCABULARY = WORDS.split()
 ROUNDS = 3
+
+EMBEDDING_METRICS = (
+    "context_relevance",
+    "context_sufficiency",
+    "answer_relevance",
+    "answer_correctness",
+    "answer_hallucination",
+)
 
 
 def texts(count: int, seed: int) -> list[str]:
@@ -161,7 +168,7 @@ def compare_scoring(peer: Peer, count: int, distinct: bool) -> None:
 
 
 def score(made: Sequence[Pair]) -> None:
-    make_plan(READINGS, {"embed": load_embedder(threads=1)}).score(made)
+    make_plan(EMBEDDING_METRICS, {"embed": load_embedder(threads=1)}).score(made)
 
 
 def forget() -> None:

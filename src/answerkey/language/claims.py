@@ -55,7 +55,9 @@ def _remove_markup(sentence: str) -> str:
 
 def _name_subject(claim: str, subject: str) -> str:
     """Replace a pronoun at the beginning by the name that the sentence before began with."""
-    return _PRONOUN.sub(subject, claim, count=1) if subject else claim
+    if subject:
+        return _PRONOUN.sub(subject, claim, count=1)
+    return claim
 
 
 def _split_clauses(sentence: str) -> list[str]:

@@ -62,7 +62,9 @@ class Date:
 
     def shared(self, other: Date) -> int:
         """The number of equal parts; 0 where one differs."""
-        return min(self.parts, other.parts) if self.agrees(other) == 1.0 else 0
+        if self.agrees(other) == 1.0:
+            return min(self.parts, other.parts)
+        return 0
 
 
 @lru_cache(maxsize=4096)
@@ -107,7 +109,10 @@ def _read_named(match: re.Match[str], day: str | None) -> Date:
     month = next(number for number, name in enumerate(MONTHS, 1) if name.startswith(start))
     if day:
         return Date(year or None, month, int(day))
-    last = calendar.monthrange(year or 2001, month)[1] if match["end"] else None
+    if match["end"]:
+        last = calendar.monthrange(year or 2001, month)[1]
+    else:
+        last = None
     return Date(year or None, month, last)
 
 

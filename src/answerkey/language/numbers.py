@@ -119,7 +119,9 @@ def _count(word: str | None) -> int:
     """The value of a count; `a` is 1, and nothing is 0."""
     if not word:
         return 0
-    return int(word) if word.isdigit() else COUNTED.get(word.lower(), 1)
+    if word.isdigit():
+        return int(word)
+    return COUNTED.get(word.lower(), 1)
 
 
 def _replace_quarter(match: re.Match[str]) -> str:

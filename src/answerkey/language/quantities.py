@@ -76,7 +76,9 @@ class Figure:
         number = f"{self.value:,.10g}{' %' if self.percent else ''}"
         if self.money:
             return f"{number} {self.dimension.removeprefix('currency ')}".rstrip()
-        return f"{number} ({self.dimension})" if self.dimension else number
+        if self.dimension:
+            return f"{number} ({self.dimension})"
+        return number
 
     @property
     def base(self) -> float:
@@ -238,7 +240,10 @@ def _read_figure(number: Number, text: str) -> Figure:
         start -= 1
     unit, end = _read_unit(number, start, text)
     per = 0.0
-    rate = _RATE.match(text, end) if unit.dimension or number.percent else None
+    if unit.dimension or number.percent:
+        rate = _RATE.match(text, end)
+    else:
+        rate = None
     if rate:
         per = float(_YEARS[(rate["unit"] or rate["periodic"] or "a")[0].lower()])
         end = rate.end()

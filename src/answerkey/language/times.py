@@ -83,7 +83,9 @@ def _read_minutes(match: re.Match[str]) -> int:
         return int(match["m24"] or match["m12"] or 0)
     named = {"half": 30, "quarter": 15}.get(match["past"].lower())
     minutes = named or _read_count(match["past"])
-    return minutes if match["way"].lower() == "past" else -minutes
+    if match["way"].lower() == "past":
+        return minutes
+    return -minutes
 
 
 def _is_late(half: str, hour: int) -> bool:
@@ -94,7 +96,9 @@ def _is_late(half: str, hour: int) -> bool:
 
 
 def _read_count(word: str) -> int:
-    return int(word) if word.isdigit() else COUNTED[word.lower()]
+    if word.isdigit():
+        return int(word)
+    return COUNTED[word.lower()]
 
 
 def frequencies(text: str) -> list[Rate]:

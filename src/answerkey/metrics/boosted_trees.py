@@ -59,19 +59,25 @@ class SmallModel:
 def from_json(written: dict[str, Any]) -> SmallModel:
     trees: list[dict[str, list[float]]] = written["trees"]
     sizes = [len(tree["feature"]) for tree in trees]
-    roots = np.cumsum([0, *sizes[:-1]], dtype=np.intp) if trees else np.empty(0, np.intp)
+    if trees:
+        roots = np.cumsum([0, *sizes[:-1]], dtype=np.intp)
+    else:
+        roots = np.empty(0, np.intp)
     feature, threshold, left, right, value = (
         np.concatenate([np.asarray(tree[key], np.float64) for tree in trees] or [np.empty(0)])
         for key in ("feature", "threshold", "left", "right", "value")
     )
-    inner, own = feature >= 0, np.arange(len(feature))
+    inner = feature >= 0
+    own = np.arange(len(feature))
     shift = np.repeat(roots, sizes)
     children = np.stack(
         [np.where(inner, side + shift, own) for side in (right, left)], axis=1
     ).astype(np.intp)
-    depth, reached = 0, roots
+    depth = 0
+    reached = roots
     while inner[reached].any():
-        depth, reached = depth + 1, np.unique(children[reached])
+        depth = depth + 1
+        reached = np.unique(children[reached])
     tested = np.maximum(feature, 0).astype(np.intp)
     return SmallModel(
         tuple(written["features"]),

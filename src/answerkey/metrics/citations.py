@@ -45,9 +45,10 @@ def citation_validity(case: Case, response: Response) -> Score:
         return Score.not_applicable("the answer cites nothing")
     count = len(response.passages) or len(response.sources)
     wrong = sorted({mark for mark in marks if not 1 <= mark <= count})
-    missing = (
-        f"no passage {', '.join(f'[{mark}]' for mark in wrong)} among {count}" if wrong else ""
-    )
+    if wrong:
+        missing = f"no passage {', '.join(f'[{mark}]' for mark in wrong)} among {count}"
+    else:
+        missing = ""
     return Score(sum(1 <= mark <= count for mark in marks) / len(marks), missing)
 
 
@@ -158,7 +159,8 @@ def _supported(
         lost = [
             mark for mark in valid if not (others[mark] and found[n, sentence.text, others[mark]])
         ]
-        total, whole = total + len(marks), whole + together
+        total = total + len(marks)
+        whole = whole + together
         supported += len(alone)
         needed += len({*alone, *lost}) if together else 0
         details.append(

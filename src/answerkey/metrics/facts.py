@@ -20,7 +20,8 @@ from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import format_count
 from answerkey.types import Pair, Score
 
-LONG_FROM, LONG_TO = 15, 400  # words of an expected answer whose facts count in its agreement
+LONG_FROM = 15
+LONG_TO = 400  # words of an expected answer whose facts count in its agreement
 _SHOWN = 3
 _NO_CLAIM = "not applicable to an answer without a claim"
 _of_expected = partial(
@@ -149,7 +150,8 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
     for case, response in pairs:
         answer = response.answer or ""
         expected = nearest(answer, case.expected)
-        facts, own = claims(expected), claims(answer)
+        facts = claims(expected)
+        own = claims(answer)
         cut.append((facts, own))
         contexts = response.contexts if passages else ()
         asked += [
@@ -206,8 +208,10 @@ def _precision(one: Checked) -> Score:
 
 
 def _f1(one: Checked) -> Score:
-    found, right = _recall(one), _precision(one)
-    recall, precision = found.value, right.value
+    found = _recall(one)
+    right = _precision(one)
+    recall = found.value
+    precision = right.value
     if recall is None:
         return Score.not_applicable("the expected answer states no fact")
     total = recall + (precision or 0.0)

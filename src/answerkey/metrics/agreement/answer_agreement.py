@@ -35,7 +35,9 @@ MOST = (
 )
 # A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models
 # often miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
-RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
+RULED = 0.1
+SURELY_RULED = 0.6
+FROM = 4.0
 OVERRULED = -5.0
 UNRELATED = -1.5  # log-odds at most, of an answer that shares nothing with the expected one
 LONGEST_DENIED = 6  # words of an expected answer that can be denied as a whole
@@ -144,13 +146,18 @@ def _is_junk(answer: str) -> bool:
 def _compared_part(case: Case, response: Response) -> str:
     """The answer without its frame and the clauses that decline, unless it should decline."""
     answer = without_frame(response.answer or "")
-    return answer if refusal(case.expected[0]) != "none" else answering_part(answer)
+    if refusal(case.expected[0]) != "none":
+        return answer
+    return answering_part(answer)
 
 
 def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) -> list[float]:
     """The log-odds of each answer: by words, then with the entailment model where it knows the language."""
     by_words = load_fitted("agreement/agreement")
-    odds = by_words.log_odds(_matrix(found, by_words.features)) if found else np.zeros(0)
+    if found:
+        odds = by_words.log_odds(_matrix(found, by_words.features))
+    else:
+        odds = np.zeros(0)
     rows = second_rows(found, odds.tolist(), pairs)
     asked = [n for n, row in enumerate(rows) if row]
     if asked:
@@ -283,7 +290,8 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None
     notes = _notes(f)
     if recall:
         notes.append(f"{recall.value:.0%} of the expected facts are there")
-    wanted, given = should_decline(case), refusal(response.answer or "")
+    wanted = should_decline(case)
+    given = refusal(response.answer or "")
     if (
         given == "partial"
         and not f["contains"]
@@ -292,7 +300,10 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None
         given = "full"
     if given == "full" or (wanted and given == "none" and not f["contains"]):
         value = float(wanted and given == "full")
-        declines = "the answer declines, as expected" if wanted else "the answer declines"
+        if wanted:
+            declines = "the answer declines, as expected"
+        else:
+            declines = "the answer declines"
         notes = [declines if given == "full" else "the answer should decline, and doesn't"]
     if UNSURE[0] <= value <= UNSURE[1]:
         notes.append("weak evidence: close to 50 %")

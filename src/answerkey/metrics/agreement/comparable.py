@@ -151,12 +151,14 @@ def unaccented(text: str) -> str:
 
 def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
     words: list[Word] = []
-    end, last = -1, ""
+    end = -1
+    last = ""
     for stem_, content, (start, stop) in zip(piece.stems, piece.content, piece.spans, strict=True):
         written = text[start:stop]
         ending = start == end and last[-1:].isdigit() and stem_ in {"st", "nd", "rd", "th"}
         between = text[end:start] if end >= 0 else "."
-        end, last = stop, written
+        end = stop
+        last = written
         letter = _is_letter(written, between, text[stop : stop + 2])
         if (stem_ in ARTICLES and not letter) or ending:
             continue

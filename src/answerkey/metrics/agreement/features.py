@@ -38,7 +38,9 @@ _HEAD = re.compile(r"[,(\[;:]")
 
 def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     """The features of one answer against one expected answer."""
-    said, wanted, asked = read(answer), read(reference), read(question)
+    said = read(answer)
+    wanted = read(reference)
+    asked = read(question)
     if _same_letters(said, wanted):
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
@@ -150,7 +152,10 @@ def _beyond(said: Text, wanted: Text, known: frozenset[str]) -> dict[str, float]
     fresh = [word for word in said.words if word.content and word.stem not in known]
     opening = [word for word in fresh if word.sentence == 0]
     named = [word for word in opening if word.capital]
-    precision = _hits(fresh, wanted) if fresh else float(wanted.vocabulary <= known)
+    if fresh:
+        precision = _hits(fresh, wanted)
+    else:
+        precision = float(wanted.vocabulary <= known)
     at_first = _hits(opening, wanted) if opening else precision
     return {
         "precision_new": precision,

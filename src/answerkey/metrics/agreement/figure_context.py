@@ -92,7 +92,8 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
 
     `assets of 5 and debts of 3` for `assets of 3 and debts of 5`; `fell 2 % to 9` for `rose 2 % to 9`.
     """
-    sought, given = _labelled(wanted), _labelled(said)
+    sought = _labelled(wanted)
+    given = _labelled(said)
     pairs = [
         (ours, theirs)
         for ours in sought

@@ -60,7 +60,8 @@ def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
     logits = model.logits(
         [pair for part in parts for pair in (*part.whole, *part.facts, *part.claimed)]
     )
-    supported, denied = supported_odds(logits), contradicted_odds(logits)
+    supported = supported_odds(logits)
+    denied = contradicted_odds(logits)
     verdicts: list[Verdict | None] = []
     start = 0
     for part in parts:
@@ -82,7 +83,8 @@ def _is_english(text: str) -> bool:
 
 
 def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
-    answer, expected = in_digits(answer), in_digits(expected)
+    answer = in_digits(answer)
+    expected = in_digits(expected)
     said, meant = (
         f"{question} {text}" for text in (_cut(answer, expected), _cut(expected, answer))
     )

@@ -72,7 +72,9 @@ def other_person(said: Text, wanted: Text, asked: Text) -> bool:
     def differs(one: str, other: str) -> bool:
         if one in other or other in one or other in wanted.vocabulary or one in said.vocabulary:
             return False
-        return not _one_name(one, other) if person else closest(one, said, wanted)[0] < NEAR
+        if person:
+            return not _one_name(one, other)
+        return closest(one, said, wanted)[0] < NEAR
 
     person = _WHO.search(asked.plain) is not None
     pairs = [(ours, theirs) for ours in _full_names(wanted) for theirs in _full_names(said)]
@@ -127,16 +129,15 @@ def swapped(said: Text, wanted: Text) -> float:
     _, i1, i2, j1, j2 = changes[0]
     if max(i2 - i1, j2 - j1) > 2 or 2 * (i2 - i1) > len(wanted.tokens):
         return 0.0
-    ours, theirs = wanted.words[i1:i2], said.words[j1:j2]
+    ours = wanted.words[i1:i2]
+    theirs = said.words[j1:j2]
     if any(word.stem[0].isdigit() or not word.content for word in (*ours, *theirs)):
         return 0.0
     if any(closest(word.stem, said, wanted)[0] >= NEAR for word in ours):
         return 0.0
-    return (
-        1.0
-        if any(word.capital for word in ours) and any(word.capital for word in theirs)
-        else 1 / 3
-    )
+    if any(word.capital for word in ours) and any(word.capital for word in theirs):
+        return 1.0
+    return 1 / 3
 
 
 def items(text: str) -> list[str]:

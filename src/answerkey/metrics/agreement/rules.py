@@ -80,7 +80,9 @@ _OPPOSED = -0.5  # an implied yes or no against a plain one
 _ONE_THING = 25  # words of a sentence in which one word can turn the whole
 _SHORT = 8  # words of an expected answer in which every quantity counts
 _COPY = 0.9
-_PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
+_PHRASE = math.log1p(5)
+_SENTENCE = math.log1p(6)
+_LONG = math.log1p(20)
 _REASON = re.compile(
     r"\b(?:because(?: of)?|due to|owing to|on account of|thanks to)\b([^.;]*)", re.IGNORECASE
 )
@@ -129,7 +131,10 @@ def conclusions(
     near = focus(said, wanted, sought)
     brief = max(len(near.words), len(wanted.words)) <= _ONE_THING
     unlimited = bool(_UNLIMITED.search(said.plain)) and not _UNLIMITED.search(wanted.plain)
-    related = relation(near, wanted, asked.vocabulary) if side == 0 and brief else 0.0
+    if side == 0 and brief:
+        related = relation(near, wanted, asked.vocabulary)
+    else:
+        related = 0.0
     opposed = (
         related < 0
         or (side > 0 and unlimited and bool(wanted.vocabulary & stem_list("limits")))
@@ -205,13 +210,17 @@ def _other_quantity(said: Text, wanted: Text, sought: Sequence[Figure], given: s
     ]
     others = [figure for figure in own if not any(figures_agree(one, figure) for one in sought)]
     kinds = {figure.dimension or figure.percent for figure in missing} - {False}
-    enough = missing if len(wanted.words) <= _SHORT else len(missing) == len(sought)
+    if len(wanted.words) <= _SHORT:
+        enough = missing
+    else:
+        enough = len(missing) == len(sought)
     return bool(enough) and any((figure.dimension or figure.percent) in kinds for figure in others)
 
 
 def _denies_change(said: Text, wanted: Text) -> bool:
     """Whether the answer has the figures of an expected change and the other direction: `from 2 to 3, so it did not rise`."""
-    changes, told = moved(wanted), direction(said)
+    changes = moved(wanted)
+    told = direction(said)
     if len(changes) != 1 or told == direction(wanted) or len(wanted.words) > _ONE_THING:
         return False
     ((before, after),) = changes
@@ -268,7 +277,10 @@ def _has(said: Text, word: str) -> bool:
 
 def _other_way_to(said: Text, wanted: Text, asked: Text) -> bool:
     """Whether the question is how or why, and the answer has none of the expected words beside the figures."""
-    own = _own_words(wanted, asked) if _ASKS_WAY.match(asked.plain) else set[str]()
+    if _ASKS_WAY.match(asked.plain):
+        own = _own_words(wanted, asked)
+    else:
+        own = set[str]()
     return len(own) >= 2 and not any(_has(said, word) for word in own)
 
 
@@ -320,7 +332,8 @@ def _same_limit(said: Text, wanted: Text, asked: Text) -> bool:
 
 def log_odds(f: Mapping[str, float]) -> float:
     """The sum of the rules for one answer."""
-    phrase, sentence = f["reference_length"] >= _PHRASE, f["reference_length"] >= _SENTENCE
+    phrase = f["reference_length"] >= _PHRASE
+    sentence = f["reference_length"] >= _SENTENCE
     same = f["contains"] or f["exact"]
     found = same or (f["figures"] and f["figures_found"] == 1)
     brief = phrase and not f["opposed_side"] and f["answer_length"] <= _LONG

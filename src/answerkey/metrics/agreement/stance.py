@@ -51,10 +51,8 @@ _NO_MORE = re.compile(
     re.IGNORECASE,
 )
 _NO = frozenset({"no", "nope", "false"})
-_IMPLIED, _STATED = (
-    0.75,
-    0.25,
-)  # the weight of a yes or no in other words, and of a statement without any
+_IMPLIED = 0.75
+_STATED = 0.25  # the weight of a yes or no in other words, and of a statement without any
 _ABOUT_IT = re.compile(
     r"(?:they|it|these|this)\b", re.IGNORECASE
 )  # begins a sentence about the same thing as the one before
@@ -164,8 +162,12 @@ def word_order(
     """1 where both have the same things on the same sides, -1 where they are exchanged, 0 where it can't be seen."""
     (l1, r1), (l2, r2) = ((left - right, right - left) for left, right in (one, other))
     if len(names) >= 2:
-        l1, r1, l2, r2 = l1 & names, r1 & names, l2 & names, r2 & names
-    same, crossed = len(l1 & l2) + len(r1 & r2), min(1, len(l1 & r2)) + min(1, len(r1 & l2))
+        l1 = l1 & names
+        r1 = r1 & names
+        l2 = l2 & names
+        r2 = r2 & names
+    same = len(l1 & l2) + len(r1 & r2)
+    crossed = min(1, len(l1 & r2)) + min(1, len(r1 & l2))
     if crossed == 2 and crossed > same:
         return -1
     return 1 if same and not crossed else 0
@@ -184,10 +186,8 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
         return -0.5
     names = said.names & wanted.names
     sides: set[int] = set(_exchanged(said, wanted, names))
-    given, sought = (
-        [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo],
-        marks(wanted.plain),
-    )
+    given = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo]
+    sought = marks(wanted.plain)
     for axis in {mark.axis for mark in given} & {mark.axis for mark in sought}:
         ours, theirs = ([mark for mark in some if mark.axis == axis] for some in (sought, given))
         if axis < 0 and len(ours) == len(theirs) == 1:
@@ -203,7 +203,11 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
         return -1 if -1 in sides else max(sides)
     if echo & {"not", "no", "never"}:
         return 0
-    return 0 if not any(negative) else 1 if all(negative) else -0.5
+    if not any(negative):
+        return 0
+    if all(negative):
+        return 1
+    return -0.5
 
 
 def _crossed(said: Text, wanted: Text, ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -265,7 +269,9 @@ def sentences(text: Text) -> list[Text]:
         for start, end in sentence_spans(text.plain)
         for part in text.plain[start:end].split("; ")
     ]
-    return [read(part) for part in parts] if len(parts) > 1 else [text]
+    if len(parts) > 1:
+        return [read(part) for part in parts]
+    return [text]
 
 
 def stance(text: Text, question: Text) -> float:
@@ -316,7 +322,8 @@ def _valence(sentence: Text, topic: Text) -> int:
 
 def other_direction(said: Text, wanted: Text) -> bool:
     """Whether what rises in one text falls in the other: `the euro fell` and `the dollar fell while the euro rose`."""
-    ours, theirs = _moving(wanted), _moving(said)
+    ours = _moving(wanted)
+    theirs = _moving(said)
     return any(
         len(ours[name] | theirs[name]) == 2 == len(ours[name]) + len(theirs[name])
         for name in ours.keys() & theirs.keys()
@@ -325,7 +332,8 @@ def other_direction(said: Text, wanted: Text) -> bool:
 
 def _moving(text: Text) -> dict[str, set[int]]:
     """What rises (1) or falls (-1): the last content word before each such word in its clause."""
-    words, found = _wording(text.plain).words, dict[str, set[int]]()
+    words = _wording(text.plain).words
+    found = dict[str, set[int]]()
     for at, word in enumerate(words):
         side = next((side for axis, side in poles().get(word.stem, ()) if axis == RISE), 0)
         if not side:

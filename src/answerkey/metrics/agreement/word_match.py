@@ -43,10 +43,14 @@ def closest(
     if token[0].isdigit():
         return 0.0, ""
     names = said.names if token in wanted.names else _NONE
-    near = _near_spelling(token, said.vocabulary, names) if len(token) >= 4 else (0.0, "")
-    other = (
-        min(synonyms().get(token, _NONE) & said.vocabulary, default="") if near[0] < NEAR else ""
-    )
+    if len(token) >= 4:
+        near = _near_spelling(token, said.vocabulary, names)
+    else:
+        near = (0.0, "")
+    if near[0] < NEAR:
+        other = min(synonyms().get(token, _NONE) & said.vocabulary, default="")
+    else:
+        other = ""
     return (SYNONYM, other) if other else near
 
 
@@ -69,11 +73,10 @@ def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> t
             token, have, scorer=fuzz.ratio, score_cutoff=100 * _LEAST, limit=None
         )
     ]
-    candidates = (
-        spelled
-        if kin is None
-        else [*spelled, *(word for word in have if _nations().get(word) == kin)]
-    )
+    if kin is None:
+        candidates = spelled
+    else:
+        candidates = [*spelled, *(word for word in have if _nations().get(word) == kin)]
     best = max(((_alike(token, other), other) for other in candidates), default=(0.0, ""))
     if best[0] >= _LEAST:
         return best
@@ -92,13 +95,20 @@ def _alike(one: str, other: str) -> float:
         return 0.85
     short, long = sorted((one, other), key=len)
     kin = len(short) >= _ROOT and long.startswith(short)
-    likeness = fuzz.ratio(one, other) / 100 if len(long) - len(short) <= 2 + kin else 0.0
-    return likeness if one[0] == other[0] or likeness >= SURE else 0.0
+    if len(long) - len(short) <= 2 + kin:
+        likeness = fuzz.ratio(one, other) / 100
+    else:
+        likeness = 0.0
+    if one[0] == other[0] or likeness >= SURE:
+        return likeness
+    return 0.0
 
 
 def _digits(token: str) -> str:
     """Those of a code or number, in which each counts: `DE893704` is no spelling of `DE893705`."""
-    return "" if token.isalpha() else "".join(filter(str.isdigit, token))
+    if token.isalpha():
+        return ""
+    return "".join(filter(str.isdigit, token))
 
 
 @lru_cache(maxsize=8192)
@@ -161,12 +171,14 @@ def _window(
 ) -> tuple[float, list[int]]:
     """The share of the expected words in the stretch of the answer that has most of them, and their places."""
     reach = 2 * len(likeness) + 1
-    best, chosen = 0.0, list[int]()
+    best = 0.0
+    chosen = list[int]()
     for start, (n, _) in enumerate(places):
         inside = [at for at in places[start : start + 3 * len(likeness)] if at[0] < n + reach]
         total = sum(likeness[token] for token in dict.fromkeys(token for _, token in inside))
         if total > best + 1e-9:
-            best, chosen = total, [at for at, _ in inside]
+            best = total
+            chosen = [at for at, _ in inside]
     return (best / len(likeness) if likeness else 0.0), chosen
 
 
@@ -185,7 +197,8 @@ def _replaced(
         for step in (-1, 1):
             if not (0 <= n + step < len(words) and 0 <= at + step < len(wanted)):
                 continue
-            theirs, ours = words[n + step], wanted[at + step]
+            theirs = words[n + step]
+            ours = wanted[at + step]
             linked = words[max(n, n + step)].linked_like(wanted[max(at, at + step)])
             if linked and _differs(theirs, ours, near, back):
                 weight = 0.5 if ours.stem in stem_list("titles") else 1.0
@@ -197,7 +210,9 @@ def _replaced(
 def _kind(theirs: Word, ours: Word) -> str:
     if theirs.stem.isdigit() and ours.stem.isdigit():
         return "replaced_number"
-    return "replaced_name" if theirs.capital and ours.capital else "replaced_word"
+    if theirs.capital and ours.capital:
+        return "replaced_name"
+    return "replaced_word"
 
 
 def _differs(theirs: Word, ours: Word, near: Near, back: Mapping[str, str]) -> bool:

@@ -10,7 +10,8 @@ from answerkey.metrics.agreement.replacements import swapped
 from answerkey.metrics.agreement.stance import direction, negated, relation, sentences
 
 _ANSWERS = frozenset({"yes", "ye", "no"})
-_SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
+_SAME_TOPIC = 0.5
+_SAME_WORDS = 0.7  # shares of a statement's words that the evidence has
 
 _ONE_CLAUSE = 4  # words by which two clauses about one thing may differ
 
@@ -21,7 +22,8 @@ def contradicts(statement: str, evidence: str) -> bool:
     >>> contradicts("The tour lasts 60 minutes.", "The tour lasts 90 minutes.")
     True
     """
-    said, wanted = read(statement), read(evidence)
+    said = read(statement)
+    wanted = read(evidence)
     content = frozenset(said.content)
     if not content or not wanted.vocabulary:
         return False
@@ -54,7 +56,8 @@ def surely_contradicts(statement: str, evidence: str) -> bool:
     said = read(statement)
     content = frozenset(said.content) - _ANSWERS - stem_list("around_figures")
     for clause in sentences(read(evidence)):
-        own, theirs = content - clause.vocabulary, frozenset(clause.content) - said.vocabulary
+        own = content - clause.vocabulary
+        theirs = frozenset(clause.content) - said.vocabulary
         covered = (own < content and own <= poles().keys()) or (
             len(content - own) > 1 and theirs <= poles().keys()
         )

@@ -78,7 +78,8 @@ def _score(answer: ReadAnswer) -> Score:
 
 
 SUPPORTED_FROM = 0.5
-BY_MODEL, BY_WORDS = "by the entailment model", "by words only"
+BY_MODEL = "by the entailment model"
+BY_WORDS = "by words only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,8 @@ def _decided(asked: Asked, score: Score) -> Decided:
     return Decided(tuple(found), "" if by_model is None else BY_MODEL if by_model else BY_WORDS)
 
 
-_SUPPORTS, _CONTRADICTS = "The ANSWER states or clearly implies: ", "The ANSWER contradicts: "
+_SUPPORTS = "The ANSWER states or clearly implies: "
+_CONTRADICTS = "The ANSWER contradicts: "
 
 
 class JudgeDecider:
@@ -196,7 +198,8 @@ class JudgeDecider:
         if error:
             return Decided(error=error, call=_call(scores))
         count = len(asked.statements)
-        supports, denies = scores[:count], scores[count:] or [Score(0.0)] * count
+        supports = scores[:count]
+        denies = scores[count:] or [Score(0.0)] * count
         decisions = tuple(
             Decision(
                 float(yes.value or 0.0),
@@ -211,7 +214,10 @@ class JudgeDecider:
 
 
 def _asks(asked: Asked) -> list[str]:
-    kinds = (_SUPPORTS, _CONTRADICTS) if len(asked.texts) == 1 else (_SUPPORTS,)
+    if len(asked.texts) == 1:
+        kinds = (_SUPPORTS, _CONTRADICTS)
+    else:
+        kinds = (_SUPPORTS,)
     return [
         f'{kind}"{" ".join(statement.split())}"' for kind in kinds for statement in asked.statements
     ]

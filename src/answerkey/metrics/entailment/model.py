@@ -23,7 +23,8 @@ from answerkey.embed.model_files import open_model
 from answerkey.processes import threads_to_use
 
 PACKAGED = Path(__file__).parent / "data"
-GRAPH, CARD = "entailment.onnx", "entailment.json"
+GRAPH = "entailment.onnx"
+CARD = "entailment.json"
 KEPT_IN_MEMORY = 50_000
 PAIRS_PER_ROUND = 4_096
 Logits = NDArray[np.float32]
@@ -48,9 +49,11 @@ class EntailmentModel:
         files = open_model(folder, CARD)
         graph = files.checked(GRAPH)
         tokenizer = replace(files, folder=TOKENIZER_FOLDER).checked("tokenizer.json")
-        self.digest, self.temperature = files.facts.sha256[GRAPH], files.facts.temperature
+        self.digest = files.facts.sha256[GRAPH]
+        self.temperature = files.facts.temperature
         self._tokenizer = WordPiece(tokenizer, files.facts.longest)
-        self._session, self.threads = open_session(graph), threads_to_use()
+        self._session = open_session(graph)
+        self.threads = threads_to_use()
         self.rows: RowCache[TextPair] = RowCache(
             self.digest, store, lambda row: len(row) == 3, KEPT_IN_MEMORY
         )

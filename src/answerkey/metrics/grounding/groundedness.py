@@ -49,10 +49,8 @@ MODEL_FEATURE = (
 )
 MODEL_WEIGHT = 1.5
 FLAG_AT = 0.5
-SURE, LIKELY = (
-    0.9,
-    0.7,
-)  # probability that a sentence with an unknown figure is unsupported, and one the model denies
+SURE = 0.9
+LIKELY = 0.7  # probability that a sentence with an unknown figure is unsupported, and one the model denies
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 HOURS = 8766.0  # of a year: every 8 hours is 8 hours apart
@@ -369,11 +367,14 @@ def sentence_reason(answer: ReadAnswer, sentence: ReadSentence, flag: bool) -> s
         )
     share = sentence.features["recall_or_asked"]
     found = f"{share:.0%} of its words are in the passages, nearest is {passage}"
-    return f"{found}; {'; '.join(lacks)}" if lacks and answer.one_language else found
+    if lacks and answer.one_language:
+        return f"{found}; {'; '.join(lacks)}"
+    return found
 
 
 def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
-    piece, support = sentence.piece, sentence.support
+    piece = sentence.piece
+    support = sentence.support
     spelled = [answer.text[start:end] for start, end in piece.spans]
     lacks: list[str] = []
     if support.missing_numbers:
@@ -384,7 +385,10 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
         lacks.append(f"{_list('number', shown)} in no passage")
     if not answer.one_language:
         return lacks
-    names = [spelled[at] for at in support.missing_names] if answer.english else []
+    if answer.english:
+        names = [spelled[at] for at in support.missing_names]
+    else:
+        names = []
     if names:
         lacks.append(f"{_list('name', names)} in no passage")
     if answer.english and support.turned:
@@ -405,7 +409,9 @@ def _list(noun: str, items: Sequence[str]) -> str:
     unique = list(dict.fromkeys(items))
     shown = ", ".join(f'"{item}"' for item in unique[:SHOWN])
     more = f" and {len(unique) - SHOWN} more" if len(unique) > SHOWN else ""
-    return f"{noun} {shown}{more}" if len(unique) == 1 else f"{noun}s {shown}{more}"
+    if len(unique) == 1:
+        return f"{noun} {shown}{more}"
+    return f"{noun}s {shown}{more}"
 
 
 def answer_reason(
@@ -438,4 +444,6 @@ def _caveats(answer: ReadAnswer, supported: float) -> list[str]:
 
 
 def _short(text: str, longest: int = 80) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1] + "…"

@@ -45,11 +45,15 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
-WINDOW_WORDS, JOINED_WORDS = 90, 150  # words of a premise: one window, and several joined
-WINDOWS, PLACES_JOINED = 2, 32
+WINDOW_WORDS = 90
+JOINED_WORDS = 150  # words of a premise: one window, and several joined
+WINDOWS = 2
+PLACES_JOINED = 32
 # Log-odds in place of the model's: for a copy, for a sentence of which the passages have no word, and for one of these
 # with so few words that it hardly claims anything ("That is interesting!").
-COPIED, ABSENT, REMARK = 2.0, -1.0, 1.0
+COPIED = 2.0
+ABSENT = -1.0
+REMARK = 1.0
 REMARK_WORDS = 2
 
 
@@ -108,7 +112,8 @@ def _by_words(pair: Pair) -> ReadAnswer:
     index = PassageIndex.of(contexts)
     asked = frozenset(stem for piece in pieces(case.question) for stem in piece.content_stems())
     spoken = languages(text, contexts)
-    english, one_language = spoken[0] == "english", spoken[0] == spoken[1]
+    english = spoken[0] == "english"
+    one_language = spoken[0] == spoken[1]
     found: list[ReadSentence] = []
     for piece in pieces(_blank_marks(text)):
         support = lexical(piece, index, asked, rarity() if english else {})
@@ -153,10 +158,12 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
     """Of the answer and of the passages; an unclear one is taken to be the other's, two unclear ones that of both together,
     otherwise English."""
     passages = " ".join(contexts)[:LANGUAGE_FROM]
-    own, given = language_of(text), language_of(passages)
-    both = (
-        "english" if own != "unclear" or given != "unclear" else language_of(f"{text} {passages}")
-    )
+    own = language_of(text)
+    given = language_of(passages)
+    if own != "unclear" or given != "unclear":
+        both = "english"
+    else:
+        both = language_of(f"{text} {passages}")
     clear = [found for found in (own, given) if found != "unclear"] or [
         both if both != "unclear" else "english"
     ]
@@ -208,11 +215,9 @@ def is_settled(features: Mapping[str, float]) -> float | None:
     if features["recall_all"] > 0.0:
         return None
     few = math.expm1(features["missing_count"]) < REMARK_WORDS + 0.5
-    return (
-        REMARK
-        if few and not features["numbers_missing"] and not features["names_missing"]
-        else ABSENT
-    )
+    if few and not features["numbers_missing"] and not features["names_missing"]:
+        return REMARK
+    return ABSENT
 
 
 def _questions(answer: ReadAnswer, sentence: ReadSentence) -> Questions:
@@ -220,7 +225,10 @@ def _questions(answer: ReadAnswer, sentence: ReadSentence) -> Questions:
         return Questions()
     text = unnumbered(answer.sentence_text(sentence))
     parts = claims(text)
-    own = [(_nearest(answer.index, part), part) for part in parts] if len(parts) > 1 else ()
+    if len(parts) > 1:
+        own = [(_nearest(answer.index, part), part) for part in parts]
+    else:
+        own = ()
     return Questions(text, _windows(answer, sentence), own)
 
 
@@ -261,14 +269,20 @@ def _window(index: PassageIndex, support: Support, places: Sequence[int], most: 
 def _with_model(sentence: ReadSentence, asked: Questions, logits: Logits) -> ReadSentence:
     windows = asked.windows
     if windows:
-        whole, claimed = logits[: len(windows)], logits[len(windows) :]
-        supported, contradicted = supported_odds(whole), contradicted_odds(whole)
-        weakest = float(supported_odds(claimed).min()) if len(claimed) else float(supported.max())
+        whole = logits[: len(windows)]
+        claimed = logits[len(windows) :]
+        supported = supported_odds(whole)
+        contradicted = contradicted_odds(whole)
+        if len(claimed):
+            weakest = float(supported_odds(claimed).min())
+        else:
+            weakest = float(supported.max())
     else:
         supported = np.array([is_settled(sentence.features) or 0.0] * 2)
         contradicted = -np.abs(supported)
         weakest = float(supported.max())
-    apart, joined = supported[:-1], supported[-1]
+    apart = supported[:-1]
+    joined = supported[-1]
     features = {
         "model_best": float(apart.max()),
         "model_worst": float(apart.min()),

@@ -151,7 +151,8 @@ def lexical(
 ) -> Support:
     """The features of one sentence by its words alone, against all the passages."""
     words = _words(piece, index, asked, rarity)
-    single, window = words.share(words.grid), words.share(words.wide)
+    single = words.share(words.grid)
+    window = words.share(words.wide)
     best = int(window.argmax()) if len(window) else -1
     in_best = words.wide[best] if best >= 0 else words.anywhere
     gone = ~words.anywhere & ~words.asked
@@ -329,8 +330,6 @@ def without_english(features: Mapping[str, float], one_language: bool) -> dict[s
     """The features with the meaningless ones set to neutral: English word lists and capitals always, and shared words
     where answer and passages are in different languages (then only numbers are left)."""
     neutral = dict(features) | dict.fromkeys(ENGLISH_ONLY, 0.0)
-    return (
-        neutral
-        if one_language
-        else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
-    )
+    if one_language:
+        return neutral
+    return neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
