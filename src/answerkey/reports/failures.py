@@ -1,8 +1,9 @@
-"""failures.txt: each failed case in full, worst first."""
+"""failures.txt: each failed case in full, worst first, then the cases that were not scored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from answerkey.files import replace_file
@@ -13,6 +14,26 @@ from answerkey.types import Outcome, Profile
 _RULE = "=" * 88
 
 
+@dataclass(frozen=True, slots=True)
+class FailureCounts:
+    """How many cases failed, how many were not scored, and how many of both the file shows."""
+
+    failed: int
+    unscored: int
+    shown: int
+
+    @property
+    def sentence(self) -> str:
+        """The first line of the file: `7 failed, worst first; 2 unscored at the end`."""
+        parts: list[str] = []
+        if self.failed:
+            parts.append(f"{self.failed} failed, worst first")
+        if self.unscored:
+            where = " at the end" if self.failed else ""
+            parts.append(f"{self.unscored} unscored{where}")
+        return "; ".join(parts)
+
+
 def badness(outcome: Outcome) -> float:
     """The key that sorts failures worst first: an error before the lowest score."""
     score = outcome.verdict.score
@@ -20,16 +41,18 @@ def badness(outcome: Outcome) -> float:
 
 
 def write_failures(
-    folder: Path, failed: Iterable[Outcome], shown: int, total: int, profile: Profile | None
+    folder: Path, outcomes: Iterable[Outcome], counts: FailureCounts, profile: Profile | None
 ) -> None:
-    """Write the `shown` worst of `total` failed cases; without any, an old file is removed."""
+    """Write the failed and the unscored cases; without any, an old file is removed."""
     path = folder / "failures.txt"
-    if not shown:
+    if not counts.shown:
         path.unlink(missing_ok=True)
         return
     with replace_file(path) as file:
-        file.write(f"{total} failed, worst first\n")
-        if total > shown:
-            file.write(f"the {shown} worst are shown; all are in the Parquet files of {PARTS}/\n")
-        for outcome in failed:
+        file.write(f"{counts.sentence}\n")
+        if counts.failed + counts.unscored > counts.shown:
+            file.write(
+                f"the first {counts.shown} are shown; all are in the Parquet files of {PARTS}/\n"
+            )
+        for outcome in outcomes:
             file.write(f"\n{_RULE}\n{failure_screen(outcome, profile, brief=True)}\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answerkey.corrected_rate import CorrectedRate
-from answerkey.reports.numbers import format_mean, format_rate
+from answerkey.reports.numbers import counted_cases, format_mean, format_rate
 from answerkey.runs.summary import Summary
 from answerkey.text import format_count
 
@@ -16,7 +16,11 @@ def headline_lines(summary: Summary) -> list[str]:
     run = summary.run
     figures = summary.figures
     totals = figures.totals
-    scored = f", {totals.scored} scored" if run.profile.name else ""
+    scored = ""
+    if run.profile.name:
+        scored = f", {totals.scored} scored"
+        if totals.unscored:
+            scored += f", {totals.unscored} unscored"
     lines = [
         f"{run.name}: {format_count(totals.cases, 'case')}{scored}, {format_count(totals.errors, 'error')}"
     ]
@@ -40,14 +44,16 @@ def _verdict_lines(summary: Summary) -> list[str]:
     totals = figures.totals
     if figures.pass_rate is None or figures.user_satisfaction_rate is None:
         return []
-    passed = format_rate(figures.pass_rate, figures.pass_rate_ci95, totals.passed, totals.cases)
+    passed = format_rate(
+        figures.pass_rate, figures.pass_rate_ci95, totals.passed, counted_cases(totals)
+    )
     lines = [f"pass rate {passed}"]
     if profile.satisfaction:
         satisfied = format_rate(
             figures.user_satisfaction_rate,
             figures.user_satisfaction_ci95,
-            round(figures.user_satisfaction_rate * totals.cases),
-            totals.cases,
+            round(figures.user_satisfaction_rate * counted_cases(totals)),
+            counted_cases(totals),
         )
         lines.append(f"user satisfaction {satisfied} ({SATISFACTION})")
     lines.append(f"mean score {format_mean(figures.score, profile.scale)}")
@@ -78,8 +84,10 @@ def _missing_rate_reason(summary: Summary) -> str:
         return "no case was finished"
     if totals.errors == totals.cases:
         return f"all {totals.cases} cases ended in an error"
-    failed = f"{totals.errors} of {format_count(totals.cases, 'case')} ended in an error"
-    return f"{failed}, {totals.unscored} have no applicable criterion"
+    reasons = [f"{format_count(totals.unscored, 'case')} could not be scored"]
+    if totals.errors:
+        reasons.append(f"{totals.errors} ended in an error")
+    return ", ".join(reasons)
 
 
 def _repeat_lines(summary: Summary) -> list[str]:

@@ -18,6 +18,7 @@ from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.figures import Figures
 from answerkey.runs.summary import Summary
 from answerkey.text import printable
+from answerkey.types import Status
 
 # GitHub turns @name into a mention. `recall@5` mentions nobody, and stays as it is.
 _MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")
@@ -59,9 +60,10 @@ def _failure_list(summary: Summary) -> list[str]:
         lines += ["", "Failures by kind and cause:", ""]
         lines += [f"- {escape_markdown(line)}" for line in group_lines(summary.failures)]
     if summary.failed_cases:
-        lines += ["", "| failed case | kind | cause | why |", "|---|---|---|---|"]
+        lines += ["", "| case | kind | cause | why |", "|---|---|---|---|"]
     for case in summary.failed_cases:
-        cells = map(escape_markdown, (case.kind, case.cause, case.why))
+        kind = "not scored" if case.status == Status.UNSCORED else case.kind
+        cells = map(escape_markdown, (kind, case.cause, case.why))
         lines.append(f"| `{code_span(case.id)}` | {' | '.join(cells)} |")
     return lines
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from answerkey.errors import AnswerkeyError
 from answerkey.metrics.registry import find
-from answerkey.runs.figures import Figures
+from answerkey.runs.figures import Figures, Totals
 from answerkey.runs.means import Mean
 from answerkey.runs.summary import GateResult
 from answerkey.types import Profile
@@ -57,7 +57,13 @@ def format_pass_rate(part: Figures) -> str:
     """The pass rate of a type or route; `-` if nothing is scored."""
     if part.pass_rate is None:
         return "-"
-    return format_rate(part.pass_rate, part.pass_rate_ci95, part.totals.passed, part.totals.cases)
+    counted = counted_cases(part.totals)
+    return format_rate(part.pass_rate, part.pass_rate_ci95, part.totals.passed, counted)
+
+
+def counted_cases(totals: Totals) -> int:
+    """The cases that a pass rate counts: those that were scored or ended in an error."""
+    return totals.cases - totals.unscored
 
 
 def format_gate(gate: GateResult) -> str:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from answerkey.reports.chart_style import Spec, add_title, load_chart, scale_of
+from answerkey.reports.numbers import counted_cases
 from answerkey.reports.rows import Rows
 from answerkey.runs.figures import Figures, MetricMean, Times
 from answerkey.runs.summary import Summary
@@ -72,7 +73,7 @@ def _group_chart(title: str, groups: Mapping[str, Figures]) -> Spec | None:
     values: list[Spec] = []
     for rate, part, group in sorted(largest, key=lambda entry: entry[0]):
         low, high = part.pass_rate_ci95 or (rate, rate)
-        note = f"{part.totals.passed:,}/{part.totals.cases:,}"
+        note = f"{part.totals.passed:,}/{counted_cases(part.totals):,}"
         values.append(
             {"name": short_label(group), "rate": rate, "low": low, "high": high, "note": note}
         )

@@ -15,11 +15,11 @@ from answerkey.reports.numbers import (
 )
 from answerkey.reports.tables import component_rows, confusion_rows
 from answerkey.runs.disagreements import Disagreement
-from answerkey.runs.failure_groups import FailedCase, group_lines
+from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.figures import Figures, MetricMean
 from answerkey.runs.summary import Summary
 from answerkey.text import format_count, printable
-from answerkey.types import Profile
+from answerkey.types import Profile, Status
 
 _BAR_LENGTH = 30  # characters of a band that has every case
 _CELL_WIDTH = 14  # characters of a route's name in a table of routes
@@ -54,7 +54,8 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
     parts = [
         headline_lines(summary),
         _section("Failures by kind and cause", group_lines(summary.failures[:_MOST_GROUPS])),
-        _section("Failed cases, worst first", map(_failed_case, summary.failed_cases)),
+        _section("Failed cases, worst first", _case_lines(summary, is_scored=True)),
+        _section("Cases that were not scored", _case_lines(summary, is_scored=False)),
         _average_lines(summary.figures.average_scores, profile),
         _band_lines(summary, profile),
         _group_lines("By type", summary.by_type),
@@ -177,8 +178,13 @@ def _time_lines(figures: Figures) -> list[str]:
     return [f"Response time of {format_count(times.n, 'answer')}: {', '.join(seconds)}"]
 
 
-def _failed_case(case: FailedCase) -> str:
-    return f"{case.id}: {' '.join(case.why.split())}"
+def _case_lines(summary: Summary, *, is_scored: bool) -> list[str]:
+    """A line per case that failed, or per case that was not scored."""
+    return [
+        f"{case.id}: {' '.join(case.why.split())}"
+        for case in summary.failed_cases
+        if (case.status != Status.UNSCORED) is is_scored
+    ]
 
 
 def _disagreement(case: Disagreement) -> str:

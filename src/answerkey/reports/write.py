@@ -11,7 +11,7 @@ import numpy as np
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.files import json_text, remove_strays, write_file
-from answerkey.reports.failures import write_failures
+from answerkey.reports.failures import FailureCounts, write_failures
 from answerkey.reports.markdown import markdown_report
 from answerkey.reports.plots import write_plots
 from answerkey.reports.row_files import ReadRun, gate_results, write_row_files
@@ -49,13 +49,17 @@ def write_reports(
     too_large = charts is not False and not with_page
     summary = _summarise(folder, manifest, read, too_large=too_large)
     failed = _worst_failures(read.summary.table)
-    shown = failed[:MOST_FROM_PARTS] if isinstance(index, PartsIndex) else failed
+    unscored = _unscored_cases(read.summary.table)
+    to_read = [*failed, *unscored]
+    if isinstance(index, PartsIndex):
+        to_read = to_read[:MOST_FROM_PARTS]
     worst = tuple(map(FailedCase.of_outcome, index.at(failed[:MOST_LISTED])))
+    not_scored = tuple(map(FailedCase.of_outcome, index.at(unscored[:MOST_LISTED])))
     summary = replace(
         summary,
         gates=gate_results(folder, manifest, summary),
         failing=tuple(case.id for case in worst),
-        failed_cases=worst,
+        failed_cases=worst + not_scored,
     )
     if ready:
         ready(summary)
@@ -64,7 +68,8 @@ def write_reports(
     write_file(folder / "summary.json", json_text(summary.to_json()))
     write_file(folder / "report.txt", text_report(summary, profile))
     write_file(folder / "report.md", markdown_report(summary))
-    write_failures(folder, index.at(shown), len(shown), len(failed), profile)
+    totals = FailureCounts(len(failed), len(unscored), shown=len(to_read))
+    write_failures(folder, index.at(to_read), totals, profile)
     if with_page:
         from answerkey.reports.html import write_run_page  # the templates take a moment to load
 
@@ -92,9 +97,15 @@ def _read_run(
 
 def _worst_failures(table: RunTable) -> list[int]:
     """The positions of the failed cases, worst first: errors before the lowest scores."""
-    rows = np.flatnonzero(~table.passed & (table.status != Status.SCORED))
+    is_failed = ~table.passed & (table.status != Status.SCORED) & (table.status != Status.UNSCORED)
+    rows = np.flatnonzero(is_failed)
     scores = np.nan_to_num(table.score[rows], nan=-1.0)
     return [int(n) for n in table.n[rows][np.lexsort((table.n[rows], scores))]]
+
+
+def _unscored_cases(table: RunTable) -> list[int]:
+    """The positions of the cases that were not measured: neither passed nor failed."""
+    return [int(n) for n in table.n[table.status == Status.UNSCORED]]
 
 
 def _summarise(folder: Path, manifest: Manifest, read: ReadRun, *, too_large: bool) -> Summary:
