@@ -16,7 +16,8 @@ from urllib.request import urlopen
 import pytest
 from click.testing import CliRunner
 
-from answerkey.cli.main import COMMANDS, command_line
+from answerkey.cli.commands import COMMANDS
+from answerkey.cli.main import command_line
 from answerkey.config.declare import settings_of
 from answerkey.config.target_tables import SKILLS
 from answerkey.demo.kpi_catalog import Kpi

@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
-from answerkey.cli.main import COMMANDS, command_line
+from answerkey.cli.commands import COMMANDS
+from answerkey.cli.main import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "answerkey"

@@ -29,7 +29,7 @@ def test_every_public_name_can_be_had():
 
 
 def test_every_command_has_help_with_an_example(cli):
-    from answerkey.cli.main import COMMANDS
+    from answerkey.cli.commands import COMMANDS
 
     for name in COMMANDS:
         shown = cli(name, "--help")

@@ -17,7 +17,7 @@ import click
 import msgspec
 
 import answerkey
-from answerkey.cli.main import COMMANDS, load_command
+from answerkey.cli.commands import COMMANDS, load_command
 from answerkey.config.declare import Table, settings_of
 from answerkey.config.retrieval_tables import (
     ChunkTable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from answerkey.cli.main import COMMANDS
+from answerkey.cli.commands import COMMANDS
 from answerkey.errors import EXIT_BUG, EXIT_INCOMPLETE, EXIT_INPUT, EXIT_INTERRUPTED
 
 

@@ -27,7 +27,7 @@ from tests.fuzz.harness import FuzzInput
 from tests.fuzz.mutate import NUMBERS, TEXTS, change, dumps, garble, number, text_bytes, value
 from tests.fuzz.world import PROFILE, REPLIES, ROWS, toml
 
-from answerkey.cli.main import COMMANDS, load_command
+from answerkey.cli.commands import COMMANDS, load_command
 from answerkey.config import retrieval_tables, tables, target_tables
 from answerkey.config.declare import Setting, choices_of, settings_of
 

@@ -25,7 +25,7 @@ from answerkey.calibrate.calibration import (
 from answerkey.calibrate.label_order import label_order
 from answerkey.calibrate.labels import all_labels, measure_labelled, read_labelled
 from answerkey.calibrate.pass_rate import rate_of_cases
-from answerkey.cli.output import COUNT, PATH, done, json_option, print_result, say
+from answerkey.cli.output import COUNT, PATH, WholeNumber, done, json_option, print_result, say
 from answerkey.cli.scoring_options import (
     add_options,
     judge_model_option,
@@ -91,7 +91,7 @@ _SECONDS_BETWEEN_LINES = 5
     ),
     click.option(
         "--repeats",
-        type=click.IntRange(1, 100),
+        type=WholeNumber(1, 100),
         default=1,
         help="Number of measurements, to see a judge's noise; default 1.",
     ),

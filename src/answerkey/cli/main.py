@@ -8,12 +8,12 @@ import os
 import platform
 import sys
 import traceback
-from importlib import import_module
-from typing import Any
 
 import click
 
 from answerkey import __version__
+from answerkey.cli.commands import COMMANDS
+from answerkey.cli.help import GREETING, CommandGroup, ReaderGone
 from answerkey.cli.output import drop_output, end, end_if_open
 from answerkey.errors import (
     EXIT_BUG,
@@ -23,7 +23,6 @@ from answerkey.errors import (
     EXIT_OK,
     AnswerkeyError,
     Ending,
-    did_you_mean,
 )
 
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -37,95 +36,18 @@ _PATH_IS_UNUSABLE = (
     errno.ENAMETOOLONG,
     errno.ENOENT,
 )
-COMMANDS = {
-    "demo": "Run the shipped example offline: three bots, scored, compared, reported.",
-    "init": "Write a suite to start from.",
-    "run": "Run a suite: ask the target, score the answers, write the reports.",
-    "score": "Score answers that are already in files; no suite needed.",
-    "rescore": "Score the answers of a run again with another profile, judge or model.",
-    "report": "Rewrite the reports of a run.",
-    "summary": "Print the report of a run, or its results per route, type, …",
-    "compare": "Is run B better than run A? What changed, by how much, and is it real?",
-    "prefer": "Ask a judge which of two runs gives the better answers.",
-    "baseline": "Set or show the run that others are compared with.",
-    "sweep": "Compare dense, sparse and hybrid retrieval for every α and K.",
-    "diagnose": "Find out why retrieval scores are low.",
-    "verify": "Check that indexed chunks are on the PDF pages they name.",
-    "rank": "Compute ranking metrics from files of labels and rankings.",
-    "calibrate": "Measure how well a metric or judge agrees with human labels.",
-    "label-next": "List the cases whose human labels would help most, and the corrected pass rate.",
-    "view": "Browse runs on a local page.",
-    "check": "Assess one interaction, read as JSON from standard input.",
-    "cases": "Validate and list cases.",
-    "metrics": "List the metrics.",
-    "profiles": "List the scoring profiles, or show one.",
-    "doctor": "Check the installation, and test the judge.",
-    "skill": "Print instructions for coding agents.",
-    "completion": "Print the shell completion script.",
-}
-_WITHOUT_ENDING = {"completion", "skill", "-h", "--help", "--version"}
-
-# Modules of the commands that are not in a module of their own name.
-_MODULES = {
-    "init": "demo",
-    "run": "run.command",
-    "rescore": "score",
-    "report": "summary",
-    "prefer": "compare",
-    "baseline": "compare",
-    "sweep": "retrieval",
-    "diagnose": "retrieval",
-    "verify": "retrieval",
-    "label-next": "calibrate",
-    "cases": "catalogue",
-    "metrics": "catalogue",
-    "profiles": "catalogue",
-    "completion": "main",
-}
-
-
-def load_command(name: str) -> click.Command:
-    """Import a command; `label-next` is the function `label_next_command` of its module."""
-    module = import_module(f"answerkey.cli.{_MODULES.get(name, name)}")
-    return getattr(module, f"{name.replace('-', '_')}_command")
-
-
-class _ReaderGone(Exception):
-    """The reader of our output went away, as `head` does: that is no failure."""
-
-
-class CommandGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return load_command(cmd_name) if cmd_name in COMMANDS else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise click.UsageError(f'no command "{args[0]}"{did_you_mean(args[0], COMMANDS)}', ctx)
-        return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise _ReaderGone from None  # click would end with code 1
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the table without importing the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+# Plain lists and texts end without a last line: there is nothing to conclude.
+_WITHOUT_ENDING = {"completion", "metrics", "profiles", "skill", "-h", "--help", "--version"}
 
 
 @click.command(
     cls=CommandGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="answerkey")
-def command_line() -> None:
+@click.pass_context
+def command_line(ctx: click.Context) -> None:
     """Find out whether your question-answering bot is good, where it fails, and whether a
     change made it better.
 
@@ -133,6 +55,8 @@ def command_line() -> None:
     Example:
       answerkey init mybot && answerkey run mybot/suite.toml
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(GREETING)
 
 
 @click.command("completion")
@@ -189,7 +113,7 @@ def _run() -> int:
         return end(Ending(EXIT_INPUT, _one_line(error.format_message())))
     except AnswerkeyError as error:
         return end(Ending(error.exit_code, _one_line(str(error)), gated=False))
-    except (_ReaderGone, BrokenPipeError):
+    except (ReaderGone, BrokenPipeError):
         drop_output()
         return EXIT_OK
     except (OSError, MemoryError, RuntimeError) as error:

@@ -7,14 +7,37 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
+from answerkey.cli.colours import paint_ending
 from answerkey.errors import EXIT_OK, Ending
 from answerkey.text import printable
 
-COUNT = click.IntRange(1, 1_000_000_000)
-FROM_ZERO = click.IntRange(min=0)
+
+class WholeNumber(click.ParamType[int]):
+    """A whole number within limits, which only a wrong value gets to see."""
+
+    name = "integer"
+
+    def __init__(self, lowest: int, highest: int = 1_000_000_000) -> None:
+        self.lowest = lowest
+        self.highest = highest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(str(value))
+        except ValueError:
+            number = None
+        if number is None or not self.lowest <= number <= self.highest:
+            limits = f"from {self.lowest} to {self.highest:,}"
+            self.fail(f"found {value}, expected a whole number {limits}", param, ctx)
+        return number
+
+
+COUNT = WholeNumber(1)
+FROM_ZERO = WholeNumber(0)
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 quiet_option = click.option(
@@ -76,7 +99,7 @@ def end(ending: Ending) -> int:
     """Print the last line of a command, and return its exit code."""
     global _ended
     _ended = True
-    say(ending.line)
+    click.echo(f"{paint_ending(ending)}: {printable(ending.sentence)}", err=True)
     return ending.code
 
 

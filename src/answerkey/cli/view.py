@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from answerkey.cli.output import PATH, done, say
+from answerkey.cli.output import PATH, WholeNumber, done, say
 from answerkey.viewer.guard import Rules
 
 
 @click.command("view")
 @click.argument("folder", required=False, type=PATH)
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port; default 8765, otherwise any free port."
+    "--port", type=WholeNumber(0, 65535), help="Port; default 8765, otherwise any free port."
 )
 @click.option(
     "--host",

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from answerkey.cli.help import SectionedCommand
 from answerkey.cli.output import COUNT, PATH, collection_option, json_option, quiet_option, say
 from answerkey.cli.run import finish, loop
 from answerkey.cli.run.finish import finish_run
@@ -74,8 +75,12 @@ _OPTIONS = (
         "--tag", metavar="NAME", help="Only cases with this tag, or in a folder of this name."
     ),
     collection_option,
-    click.option("--workers", type=COUNT, help="Questions asked at the same time; default 5."),
-    click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
+    click.option(
+        "--workers", type=COUNT, metavar="N", help="Questions asked at the same time; default 5."
+    ),
+    click.option(
+        "--timeout", type=float, metavar="SECONDS", help="Time to wait for one answer; default 30."
+    ),
     click.option(
         "--repeats",
         type=COUNT,
@@ -132,8 +137,42 @@ _OPTIONS = (
     quiet_option,
 )
 
+# By the names of the function's arguments; "Output" has the rest.
+_SECTIONS = {
+    "Which cases": ("datasets", "limit", "smoke", "only", "file", "tag"),
+    "Asking the bot": (
+        "workers",
+        "timeout",
+        "repeats",
+        "max_cost",
+        "max_minutes",
+        "collection",
+        "dry_run",
+    ),
+    "Scoring": (
+        "profile",
+        "metrics",
+        "without",
+        "judge",
+        "judge_model",
+        "model",
+        "modules",
+        "jobs",
+        "gates",
+    ),
+    "Stop, fix, resume": (
+        "stop_on_fail",
+        "investigate",
+        "resume",
+        "resume_limit",
+        "accept_changes",
+    ),
+    "Variants of the questions": ("variants", "per_case"),
+    "Settings and machines": ("assignments", "engine", "address"),
+}
 
-@click.command("run")
+
+@click.command("run", cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("suite", type=PATH)
 @add_options(*_OPTIONS)
 @scoring_options("Extra metrics, comma-separated.")
