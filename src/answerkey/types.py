@@ -77,11 +77,47 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool: its name, its arguments, and its result or its error.
+
+    `calls` are the calls that a sub-agent made when this call handed work to it. Arguments that
+    are a plain text have the name "input".
+    """
+
+    name: str
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+    result: object = None
+    error: str | None = None
+    seconds: Number | None = None
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """A call that a case expects. The name "*" stands for any tool.
+
+    `arguments` is None where any arguments are right. A value "*" matches any value of that
+    argument; an argument "*" allows arguments that are not named.
+    """
+
+    name: str
+    arguments: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCalls:
+    """One right list of calls, in order; empty where no tool should be called."""
+
+    calls: tuple[ExpectedCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier exchange of a conversation."""
+    """One exchange of a conversation, with the tools that were called for the answer."""
 
     user: str
     answer: str = ""
+    tools: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +178,9 @@ class Response:
 
     `error_kind` is "infrastructure" (nobody answered) or "content" (an unusable answer); `error_name` is the same for
     the same cause, whatever the details. `retrieved` is the ranking of page or document ids, best first, where the
-    target reports one. Unknown tokens, cost and seconds are None, never 0.
+    target reports one. Unknown tokens, cost and seconds are None, never 0. `tools` are the calls in
+    the order in which they were made; None where the target does not report calls. `turns` is the
+    whole conversation, where the response is one.
     """
 
     answer: str | None = None
@@ -158,6 +196,8 @@ class Response:
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
     error_kind: ErrorKind = ""
     error_name: str = ""
+    tools: tuple[ToolCall, ...] | None = None
+    turns: tuple[Turn, ...] = ()
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -171,6 +211,7 @@ class Case:
     `criteria` are the checks of the column `answer_criteria`, `requirements` those of the column `criteria`.
     `criteria_threshold` is the share of the requirements from which the metric `criteria` is 1: all of them without it.
     `min_score` is the case's own pass mark on the overall score, on top of the profile's.
+    Any of `expected_tools` is a right list of calls; `forbidden` are sources that this user must not see.
     """
 
     id: str
@@ -192,6 +233,10 @@ class Case:
     recorded: Response | None = None
     min_score: Number | None = None
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
+    expected_tools: tuple[ExpectedCalls, ...] | None = None
+    forbidden_tools: tuple[str, ...] = ()
+    max_calls: int | None = None
+    forbidden: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

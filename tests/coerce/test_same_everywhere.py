@@ -182,6 +182,7 @@ def test_every_alias_alone(column: str, tmp_path: Path) -> None:
         "id": "x1", "acceptable_routes": ["a"], "tags": ["a"], "history": [{"user": "a", "answer": "b"}], "retrieved": ["3"],
         "answer_criteria": {"must_contain": ["a"]}, "sources": ["a", "b"], "response_time": 1.5, "usage": {"prompt_tokens": 3},
         "prompt_tokens": 3, "completion_tokens": 4, "cost": 0.5, "criteria_threshold": 0.5,
+        "max_calls": 3, "tools": [{"name": "search", "arguments": {"city": "Oslo"}}], "expected_tools": [["a", "b"], ["c"]],
     }  # fmt: skip
     value = values.get(column, "text")
     cases: list[Case] = []

@@ -10,17 +10,17 @@ from dataclasses import replace
 
 from answerkey.cases.rows import case_of_row
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
+from answerkey.coerce.turns import as_turns
 from answerkey.coerce.values import (
     Place,
     as_list,
     as_number,
-    as_turns,
     is_list,
     is_mapping,
     is_number,
     items_of,
 )
-from answerkey.types import Case, Turn
+from answerkey.types import Case, Response, Turn
 
 CONVERSATION_KEYS = ("conversation", "messages", "sequence")
 _TURN_KEYS = (
@@ -70,8 +70,8 @@ def conversation_cases(
             min_score=min_score,
             extra={**kept, **own, **about},
         )
-        answer = case.recorded.answer if case.recorded else None
-        history.append(Turn(case.question, answer or ""))
+        recorded = case.recorded or Response()
+        history.append(Turn(case.question, recorded.answer or "", recorded.tools or ()))
 
 
 def _shared_columns(row: Mapping[str, object], key: str) -> dict[str, object]:
@@ -111,6 +111,8 @@ def _turns_of_chat(row: Mapping[str, object], place: Place) -> Iterator[dict[str
         columns: dict[str, object] = {"question": turn.user}
         if turn.answer:
             columns["answer"] = turn.answer
+        if turn.tools:
+            columns["tools"] = turn.tools
         yield columns
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
+from answerkey.coerce.turns import as_turns
 from answerkey.coerce.values import (
     Place,
-    as_turns,
     is_list,
     is_mapping,
     message_text,
@@ -67,7 +67,10 @@ def _with_first_choice(reply: Cells) -> Cells:
     message = table_of(table_of(choices[0]).get("message"))
     if not message:
         return reply
-    return {**reply, "answer": message_text(message.get("content"))}
+    reply = {**reply, "answer": message_text(message.get("content"))}
+    if message.get("tool_calls"):
+        reply["tools"] = message["tool_calls"]
+    return reply
 
 
 def _expected_texts(expected: object) -> object:
@@ -93,6 +96,8 @@ def _columns_of_chat(messages: Sequence[object], row: Cells, place: Place) -> di
         columns["history"] = history
     if turns[-1].answer and "answer" not in row:
         columns["answer"] = turns[-1].answer
+    if turns[-1].tools and "tools" not in row:
+        columns["tools"] = turns[-1].tools
     return columns
 
 

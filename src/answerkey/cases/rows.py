@@ -9,19 +9,21 @@ from typing import Any
 
 from answerkey.cases.nested_cells import spread_cells
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS
+from answerkey.coerce.expected_tools import as_expected_tools, as_forbidden
 from answerkey.coerce.labels import as_labels
 from answerkey.coerce.patterns import pattern_problem
 from answerkey.coerce.requirements import as_requirements
 from answerkey.coerce.responses import CellReader, Cells, read_cells, response_of_row
+from answerkey.coerce.turns import as_turns
 from answerkey.coerce.values import (
     Place,
+    as_count,
     as_list,
     as_name,
     as_number,
     as_text,
     as_texts,
     as_truth,
-    as_turns,
     is_list,
     is_mapping,
     json_value,
@@ -135,6 +137,10 @@ _CASE_READERS: Mapping[str, CellReader] = {
     "priority": as_name,
     "note": as_name,
     "tags": as_list,
+    "expected_tools": as_expected_tools,
+    "forbidden_tools": as_list,
+    "max_calls": as_count,
+    "forbidden": as_forbidden,
 }
 _CRITERION_READERS: Mapping[str, CellReader] = {
     "min_semantic_similarity": as_number,

@@ -10,6 +10,7 @@ from typing import Any
 from answerkey.coerce.columns import LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.labels import as_ids
 from answerkey.coerce.passages import as_passages, as_sources
+from answerkey.coerce.tool_calls import as_tool_calls
 from answerkey.coerce.values import (
     LIVE,
     Place,
@@ -108,4 +109,5 @@ _RESPONSE_READERS: Mapping[str, CellReader] = {
     "completion_tokens": as_count,
     "cost": as_amount,
     "error": _as_error,
+    "tools": as_tool_calls,
 }

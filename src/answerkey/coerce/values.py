@@ -1,4 +1,4 @@
-"""One value as people write it: text, a number, a list, earlier turns.
+"""One value as people write it: text, a number, a list.
 
 A wrong shape is an error that names its place.
 """
@@ -18,7 +18,7 @@ from typing import TypeGuard, cast
 import msgspec
 
 from answerkey.errors import InputError
-from answerkey.types import LARGEST, Turn
+from answerkey.types import LARGEST
 
 # `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3` and `[0, 1)` are texts.
 _UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
@@ -26,8 +26,6 @@ _PLAIN = (str, int, float, list, tuple, type(None))
 _SEPARATOR = re.compile(r"[;,|]")
 _DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d{1,2}|\d{4,})\s*$")  # three digits may be thousands
 NO_VALUES = frozenset({"", "n/a", "na", "null", "none", "nan"})
-_USER_ROLES = ("user", "human")
-_ASSISTANT_ROLES = ("assistant", "ai", "gpt")
 _COLUMN_NAME = re.compile(r"\w+")
 _LARGEST_EXTRA = 20_000
 _DEEPEST = 100
@@ -268,45 +266,6 @@ def as_truth(value: object, column: str, place: Place) -> bool:
     if text in {"false", "no", "0", ""}:
         return False
     raise place.error(column, value, "true or false")
-
-
-def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
-    """Earlier turns: `{user, answer}`, `{role, content}`, `{type, content}`, `{from, value}`,
-    pairs, or the lines of the user."""
-    if value is None or value == "":
-        return ()
-    if isinstance(value, str):
-        value = parse_literal(value, column, place)
-    if not is_list(value):
-        raise place.error(column, value, "a list of earlier turns")
-    turns: list[Turn] = []
-    for item in value:
-        role = _role_of(item)
-        if role is None:
-            turns.append(_turn_of(item, column, place))
-        elif is_mapping(item):
-            content = as_text(message_text(item.get("content", item.get("value"))), column, place)
-            if role in _ASSISTANT_ROLES and turns:
-                turns[-1] = Turn(turns[-1].user, content or turns[-1].answer)
-            elif role in _USER_ROLES:
-                turns.append(Turn(content))
-    return tuple(turns)
-
-
-def _role_of(item: object) -> object:
-    """The role of a chat message, or None where the item is no chat message."""
-    if not is_mapping(item):
-        return None
-    return item.get("role", item.get("type", item.get("from"))) or None
-
-
-def _turn_of(item: object, column: str, place: Place) -> Turn:
-    if is_mapping(item):
-        user = item.get("user", item.get("question"))
-        return Turn(as_text(user, column, place), as_text(item.get("answer"), column, place))
-    if is_list(item) and len(item) == 2:
-        return Turn(as_text(item[0], column, place), as_text(item[1], column, place))
-    return Turn(as_text(item, column, place))
 
 
 def message_text(content: object) -> object:

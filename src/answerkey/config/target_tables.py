@@ -82,6 +82,9 @@ class ReplyTable(LiveTable, frozen=True):
     completion_tokens: Annotated[str, about("Completion tokens.")] = ""
     cost: Annotated[str, about("The cost of the answer.")] = ""
     error: Annotated[str, about("An error reported inside a reply.")] = ""
+    tools: Annotated[
+        str, about("The tool calls: objects with name, arguments, result and error.")
+    ] = ""
 
 
 class EndpointTable(ReplyTable, frozen=True):

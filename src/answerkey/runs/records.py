@@ -137,8 +137,23 @@ def result_line(outcome: Outcome) -> Json:
             for name, score in outcome.scores.items()
         },
         "verdict": {name: getattr(verdict, name) for name in _VERDICT},
+        **_tool_fields(case, response),
         **({"repeats": repeats} if repeats else {}),
     }
+
+
+def _tool_fields(case: Case, response: Response) -> Json:
+    """Calls, turns and what the case says about calls: only where there are any."""
+    fields: Json = {}
+    if case.expected_tools is not None:
+        fields["expected_tools"] = [
+            [to_json(call) for call in alternative.calls] for alternative in case.expected_tools
+        ]
+    if response.tools is not None:
+        fields["tools"] = [to_json(call) for call in response.tools]
+    if response.turns:
+        fields["turns"] = [to_json(turn) for turn in response.turns]
+    return fields
 
 
 class SetDigest:

@@ -40,7 +40,7 @@ def _check_recorded(case_id: str, response: Response | None) -> Response:
 def _is_empty(response: Response) -> bool:
     if response.answer is not None or response.retrieved is not None:
         return False
-    return not response.error and not response.passages
+    return not response.error and not response.passages and not response.tools
 
 
 def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:

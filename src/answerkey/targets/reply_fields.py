@@ -22,6 +22,7 @@ FIELDS = (
     "completion_tokens",
     "cost",
     "error",
+    "tools",
 )
 _HTML_STARTS = ("<!doctype", "<html", "<head", "<body")
 

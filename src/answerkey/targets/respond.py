@@ -14,7 +14,15 @@ from typing import TypeGuard
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS
 from answerkey.coerce.responses import response_of_reply
-from answerkey.coerce.values import is_list, is_mapping, message_text, plain_json, valid_text
+from answerkey.coerce.turns import calls_of_messages
+from answerkey.coerce.values import (
+    LIVE,
+    is_list,
+    is_mapping,
+    message_text,
+    plain_json,
+    valid_text,
+)
 from answerkey.errors import InputError
 from answerkey.text import printable
 from answerkey.types import ErrorKind, Response
@@ -44,6 +52,7 @@ _SAME_NAMES = (
     "prompt_tokens",
     "completion_tokens",
     "cost",
+    "tools",
 )
 _ATTRIBUTES = (*(name for column in RESPONSE_COLUMNS for name in COLUMNS[column]), *LIVE_ANSWERS)
 
@@ -80,6 +89,8 @@ def as_response(value: object) -> Response:
     try:
         response = _read_value(value)
         _check_response(response)
+        if response.tools and not (response.answer or "").strip():
+            response = replace(response, answer=None)
     except InputError as error:
         return content_error(str(error))
     return response
@@ -95,7 +106,7 @@ def _read_value(value: object) -> Response:
     if _is_answer_with_contexts(value):
         return response_of_reply({"answer": value[0], "contexts": value[1]})
     fields = value if is_mapping(value) else _fields_of_object(value)
-    fields = _with_chat_answer(fields, value)
+    fields = _with_tool_calls(_with_chat_answer(fields, value), value)
     if not fields and not is_mapping(value):
         kind = type(value).__name__
         raise InputError(f"the target returned {kind}, expected text, a dict or a Response")
@@ -149,6 +160,26 @@ def _chat_text(reply: object) -> object:
     return _field(reply, "output_text")
 
 
+def _with_tool_calls(fields: Mapping[str, object], reply: object) -> Mapping[str, object]:
+    """The fields, with the calls in the messages of a framework or a chat model's reply."""
+    if any(fields.get(name) is not None for name in COLUMNS["tools"]):
+        return fields
+    messages = _field(reply, "messages")
+    choices = _field(reply, "choices")
+    content = _field(reply, "content")
+    output = _field(reply, "output")
+    calls = None
+    if is_list(messages):
+        calls = calls_of_messages(messages, LIVE)
+    elif is_list(choices) and choices:
+        calls = calls_of_messages([_field(choices[0], "message")], LIVE)
+    elif is_list(content):
+        calls = calls_of_messages([{"role": "assistant", "content": content}], LIVE)
+    elif is_list(output):  # OpenAI's Responses API
+        calls = calls_of_messages(output, LIVE)
+    return fields if not calls else {**fields, "tools": calls}
+
+
 def _field(value: object, name: str) -> object:
     if is_mapping(value):
         return value.get(name)
@@ -193,7 +224,7 @@ def _clean_response(response: Response) -> Response:
     fields = {name: getattr(response, name) for name in _SAME_NAMES}
     fields |= {"contexts": response.passages, "response_time": response.seconds}
     clean = response_of_reply({name: value for name, value in fields.items() if value is not None})
-    clean = replace(clean, extra=plain_json(response.extra))
+    clean = replace(clean, extra=plain_json(response.extra), turns=response.turns)
     if response.error is None:
         return replace(clean, error_kind=response.error_kind, error_name=response.error_name)
     error = valid_text(str(response.error)).strip() or "no reason given"
@@ -209,10 +240,11 @@ def _check_response(response: Response) -> None:
     if response.error is not None:
         return
     answer = response.answer
-    if answer is None and response.retrieved is None and not response.passages:
+    has_other_parts = bool(response.passages or response.tools or response.retrieved is not None)
+    if answer is None and not has_other_parts:
         keys = f"; it has {', '.join(response.extra)}" if response.extra else ""
         raise InputError(f"the target returned no answer{keys[:100]}")
-    if answer is not None and not answer.strip():
+    if answer is not None and not answer.strip() and not response.tools:
         raise InputError("the target returned an empty answer")
     size = len(answer or "") + sum(len(passage.text) for passage in response.passages)
     if size > MAX_SIZE:
