@@ -173,9 +173,9 @@ def score(made: Sequence[Pair]) -> None:
 
 def forget() -> None:
     """As a new process would begin: only what is on disk is left."""
-    from answerkey import embed
+    from answerkey.embed import load
 
-    embed._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    load._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def _plain(pair: Pair) -> dict[str, object]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from answerkey.embed import load_embedder
-from answerkey.metrics.entailment import model as entailment
+from answerkey.entailment import packaged as entailment
 from answerkey.metrics.facts import fact_metrics, passage_fact_metrics
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.grounding.sentence_features import rarity

@@ -7,7 +7,7 @@ Needs numpy, onnx, onnxruntime and safetensors; torch and sentence-transformers 
 an environment of its own: the package itself needs none of them but onnxruntime and numpy.
 
 Two graphs share one idea. `model.onnx` reads `weights.bin`: matrices as float16 with a cast, computed in float32.
-`model-int8.onnx` reads `weights-int8.bin`, which is not shipped: `answerkey.embed.model_files` makes it from `weights.bin`. The
+`model-int8.onnx` reads `weights-int8.bin`, which is not shipped: `answerkey.embed.int8` makes it from `weights.bin`. The
 ranges of its activations are measured here once, on the texts of make_reference_vectors.py: with ranges taken from each
 batch, as is usual, the vector of a text would depend on the texts beside it.
 """
@@ -265,7 +265,8 @@ def measure(graph: onnx.ModelProto, out: Path) -> Ranges:
 
 def write(model: Path, out: Path) -> None:
     sys.path.insert(0, str(SOURCE))
-    from answerkey.embed.model_files import ModelFacts, ModelFiles, int8_weights
+    from answerkey.embed.int8 import int8_weights
+    from answerkey.local_models.model_files import ModelFacts, ModelFiles
 
     arrays = read_weights(model)
     out.mkdir(parents=True, exist_ok=True)

@@ -51,10 +51,10 @@ from tools.local_judge.report import Line, filled  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
 from answerkey.cache import DiskCache  # noqa: E402
+from answerkey.entailment.packaged import PACKAGED, EntailmentModel  # noqa: E402
 from answerkey.language.sentences import pieces  # noqa: E402
 from answerkey.metrics.agreement.answer_agreement import ruled  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
-from answerkey.metrics.entailment.model import PACKAGED, EntailmentModel  # noqa: E402
 from answerkey.metrics.grounding.groundedness import MODEL_FEATURE, probability  # noqa: E402
 
 METRICS = ROOT / "src" / "answerkey" / "metrics"

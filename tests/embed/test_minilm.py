@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.embed.minilm import MiniLM
-from answerkey.embed.model_files import PACKAGED, open_model
 from answerkey.errors import StorageError
+from answerkey.local_models.model_files import MINILM_FOLDER as PACKAGED
+from answerkey.local_models.model_files import open_model
 
 HERE = Path(__file__).parent
 

@@ -284,14 +284,13 @@ def test_response_keeps_unknown_apart_from_zero():
 def test_a_damaged_model_is_done_without_where_the_profile_allows(
     cli, write, tmp_path, monkeypatch
 ):
-    from answerkey import embed
-    from answerkey.embed import minilm
+    from answerkey.embed import load, minilm
     from answerkey.errors import StorageError
 
     def damaged(*_, **__):
         raise StorageError("the embedding model is damaged")
 
-    embed._load.cache_clear()
+    load._load.cache_clear()
     monkeypatch.setattr(minilm.MiniLM, "embed", damaged)
     path = write("a.jsonl", ROWS[:2])
     shown = cli("score", path, "--profile", "route-aware", "--out", tmp_path / "o", "--no-charts")
@@ -302,7 +301,7 @@ def test_a_damaged_model_is_done_without_where_the_profile_allows(
     )
     assert shown.code == 3
     assert "the embedding model is damaged" in shown.err
-    embed._load.cache_clear()
+    load._load.cache_clear()
 
 
 def test_reports_print_a_reading_only_beside_a_metric_that_decides(cli, write, tmp_path):

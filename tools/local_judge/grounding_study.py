@@ -14,7 +14,7 @@ from tools.local_judge.data import FITTED_SETS, WRITTEN_SET, Row
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import FOLDS, folds
 
-from answerkey.metrics.entailment.model import EntailmentModel
+from answerkey.entailment.packaged import EntailmentModel
 from answerkey.metrics.grounding.groundedness import (
     EDIT_WEIGHT,
     MODEL_FEATURE,

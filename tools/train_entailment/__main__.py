@@ -120,7 +120,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
 def run_ship(options: argparse.Namespace) -> None:
     from tools.train_entailment.evaluate import FACTS
 
-    from answerkey.metrics.entailment.model import CARD, GRAPH, PACKAGED, EntailmentModel
+    from answerkey.entailment.packaged import CARD, GRAPH, PACKAGED, EntailmentModel
 
     PACKAGED.mkdir(exist_ok=True)
     for name in (GRAPH, CARD, "NOTICE.txt"):
@@ -133,9 +133,7 @@ def run_ship(options: argparse.Namespace) -> None:
         for pair, row in zip(pairs, model.logits(pairs), strict=True)
     ]
     text = json.dumps({"sha256": model.digest, "rows": rows}, indent=1, ensure_ascii=False)
-    (ROOT / "tests/metrics/entailment/reference_outputs.json").write_text(
-        text + "\n", encoding="utf-8"
-    )
+    (ROOT / "tests/entailment/reference_outputs.json").write_text(text + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from tools.train_entailment.data import Example, read, split  # noqa: E402
 from tools.train_entailment.evaluate import calibration_rows  # noqa: E402
 from tools.train_entailment.score import LONGEST, Scorer, best_temperature  # noqa: E402
 
-from answerkey.embed.model_files import quantise  # noqa: E402
+from answerkey.embed.int8 import quantise  # noqa: E402
 
 LABELS = ("supported", "neutral", "contradicted")
 LINEAR = ("qkv", "out", "up", "down")

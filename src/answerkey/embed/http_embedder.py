@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from answerkey.coerce.values import valid_text
-from answerkey.embed import unit_rows
+from answerkey.embed.embedder import unit_rows
 from answerkey.errors import EndpointError
 from answerkey.net import HttpClient, HttpReply, NoReply, TimedOutReply, back_off, retry_after
 from answerkey.secrets import Secrets
 
 if TYPE_CHECKING:
-    from answerkey.embed import Vectors
+    from answerkey.embed.embedder import Vectors
 
 TEXTS_PER_REQUEST = 64
 ATTEMPTS = 4
@@ -79,18 +79,18 @@ class HttpEmbedder:
             items = msgspec.convert(self._ask(json.dumps(body).encode()), _Reply).data
         except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
             raise EndpointError(
-                f'{self._shown} answered without "data": [{{"embedding": …}}]'
+                f'{self._title} answered without "data": [{{"embedding": …}}]'
             ) from None
         if len(items) != len(texts):
             raise EndpointError(
-                f"{self._shown} returned {len(items)} vectors for {len(texts)} texts"
+                f"{self._title} returned {len(items)} vectors for {len(texts)} texts"
             )
         places = sorted(
             (n if item.index is None else item.index, n) for n, item in enumerate(items)
         )
         rows = [items[n].embedding for _, n in places]
         with self._lock:
-            vectors = unit_rows(rows, len(texts), self._dimension, self._shown)
+            vectors = unit_rows(rows, len(texts), self._dimension, self._title)
             self._dimension = vectors.shape[1]
         return vectors
 
@@ -103,11 +103,11 @@ class HttpEmbedder:
             try:
                 reply = self._client.request("POST", self.url, content)
             except TimedOutReply:
-                problem = f"{self._shown} did not answer within {self._client.timeout:g} s"
+                problem = f"{self._title} did not answer within {self._client.timeout:g} s"
             except NoReply as error:
-                problem = f"{self._shown} cannot be reached: {error}; is it running?"
+                problem = f"{self._title} cannot be reached: {error}; is it running?"
             else:
-                problem = f"{self._shown} answered {reply.status}: {self._short(reply)}"
+                problem = f"{self._title} answered {reply.status}: {self._short(reply)}"
                 if reply.status not in _PASSING:
                     return self._value(reply, problem)
                 after = min(retry_after(reply.headers) or 0.0, LONGEST_PAUSE)
@@ -118,18 +118,18 @@ class HttpEmbedder:
     def _value(self, reply: HttpReply, answered: str) -> object:
         if reply.status in {401, 403}:
             fix = "check the variable named by api_key_env"
-            raise EndpointError(f"{self._shown} refused the key ({reply.status}); {fix}")
+            raise EndpointError(f"{self._title} refused the key ({reply.status}); {fix}")
         if reply.status // 100 != 2:
             raise EndpointError(answered)
         try:
             return json.loads(reply.body)
         except (ValueError, RecursionError):
             raise EndpointError(
-                f"{self._shown} did not answer with JSON: {self._short(reply)}"
+                f"{self._title} did not answer with JSON: {self._short(reply)}"
             ) from None
 
     @property
-    def _shown(self) -> str:
+    def _title(self) -> str:
         return f'the embedding endpoint {self.url} (model "{self.name}")'
 
     def _short(self, reply: HttpReply) -> str:

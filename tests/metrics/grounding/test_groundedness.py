@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from answerkey.metrics.entailment.model import load_model
+from answerkey.entailment.packaged import load_model
 from answerkey.metrics.grounding.groundedness import (
     any_unsupported,
     groundedness,

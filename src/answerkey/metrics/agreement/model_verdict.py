@@ -10,15 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from answerkey.entailment.packaged import load_model
+from answerkey.entailment.pair_model import TextPair, contradicted_odds, supported_odds
 from answerkey.language.claims import claims
 from answerkey.language.numbers import in_digits
 from answerkey.language.sentences import language_of, pieces, sentence_spans
-from answerkey.metrics.entailment.model import (
-    TextPair,
-    contradicted_odds,
-    load_model,
-    supported_odds,
-)
 from answerkey.text import words
 
 # Log-odds: the answer states what is expected, denies it; the same the other way round; the least of the expected facts that

@@ -15,12 +15,13 @@ from typing import Protocol
 import numpy as np
 
 from answerkey.cache import digest
+from answerkey.entailment.packaged import load_model
+from answerkey.entailment.pair_model import Entailment, probabilities
 from answerkey.errors import SettingsError
 from answerkey.language.refusal import refusal
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
 from answerkey.metrics.entailment.contradiction import contradicts
-from answerkey.metrics.entailment.model import Entailment, load_model, probabilities
 from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, read_answers
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls

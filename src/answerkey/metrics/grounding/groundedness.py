@@ -17,6 +17,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from answerkey.entailment.packaged import load_model
+from answerkey.entailment.pair_model import PairModel
 from answerkey.errors import SettingsError
 from answerkey.language.dates import Date, dates
 from answerkey.language.figure_match import figures_agree, within
@@ -29,7 +31,6 @@ from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.figure_context import differences
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.entailment.contradiction import surely_contradicts
-from answerkey.metrics.entailment.model import EntailmentModel, load_model
 from answerkey.metrics.grounding.sentence_features import (
     ANSWERS_AT_ONCE,
     ReadAnswer,
@@ -136,9 +137,7 @@ def groundedness_by_words(pairs: Sequence[Pair], *, without_passages: str = "zer
     return _scores(pairs, without_passages, None)
 
 
-def _scores(
-    pairs: Sequence[Pair], without_passages: str, model: EntailmentModel | None
-) -> list[Score]:
+def _scores(pairs: Sequence[Pair], without_passages: str, model: PairModel | None) -> list[Score]:
     if without_passages not in ("zero", "skip"):
         raise SettingsError(f'without_passages is "{without_passages}", expected "zero" or "skip"')
     skip = without_passages == "skip"

@@ -14,18 +14,18 @@ from functools import cache
 
 import numpy as np
 
+from answerkey.entailment.pair_model import (
+    Logits,
+    PairModel,
+    TextPair,
+    contradicted_odds,
+    supported_odds,
+)
 from answerkey.language.claims import claims
 from answerkey.language.frames import EMPHASIS, opening_end
 from answerkey.language.sentences import Piece, language_of, pieces
 from answerkey.metrics.boosted_trees import load_numbers
 from answerkey.metrics.entailment.contradiction import contradicts
-from answerkey.metrics.entailment.model import (
-    EntailmentModel,
-    Logits,
-    TextPair,
-    contradicted_odds,
-    supported_odds,
-)
 from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
 from answerkey.text import CITATION
 from answerkey.types import Pair
@@ -96,9 +96,7 @@ def rarity() -> Mapping[str, float]:
     return load_numbers("grounding/rarity")["stems"]
 
 
-def read_answers(
-    pairs: Sequence[Pair], model: EntailmentModel | None = None
-) -> Iterator[ReadAnswer]:
+def read_answers(pairs: Sequence[Pair], model: PairModel | None = None) -> Iterator[ReadAnswer]:
     """Every answer with its features; without the model, or where a text is not English, by words only."""
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
         part = [_by_words(pair) for pair in pairs[start : start + ANSWERS_AT_ONCE]]
@@ -170,7 +168,7 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
     return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
 
 
-def _by_model(answers: Sequence[ReadAnswer], model: EntailmentModel) -> Iterator[ReadAnswer]:
+def _by_model(answers: Sequence[ReadAnswer], model: PairModel) -> Iterator[ReadAnswer]:
     """The answers with the model's features, from one batch of pairs for all of them."""
     asked = [[_questions(answer, sentence) for sentence in answer.sentences] for answer in answers]
     wanted = [pair for questions in asked for question in questions for pair in question.pairs]

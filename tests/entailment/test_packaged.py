@@ -11,9 +11,10 @@ import pytest
 
 import answerkey as ak
 from answerkey.cache import DiskCache
+from answerkey.entailment import packaged
+from answerkey.entailment.packaged import CARD, GRAPH, PACKAGED, EntailmentModel, load_model
 from answerkey.errors import SettingsError, StorageError
-from answerkey.metrics.entailment import entailed, model
-from answerkey.metrics.entailment.model import CARD, GRAPH, PACKAGED, EntailmentModel, load_model
+from answerkey.metrics.entailment import entailed
 from answerkey.types import Case, Passage, Response
 
 needs_model = pytest.mark.skipif(
@@ -60,7 +61,7 @@ def test_a_pair_is_computed_once_and_alone_as_in_a_batch(
     together = first.logits(pairs)
     np.testing.assert_allclose(EntailmentModel(PACKAGED).logits(pairs[:1]), together[:1], atol=1e-4)
     again = EntailmentModel(PACKAGED, store)
-    monkeypatch.setattr(again, "_computed", None)  # nothing is computed: all are known
+    monkeypatch.setattr(again, "_compute", None)  # nothing is computed: all are known
     np.testing.assert_array_equal(again.logits(pairs), together)
 
 
@@ -96,7 +97,7 @@ def test_the_metric_takes_the_worst_sentence() -> None:
 def test_without_the_file_it_is_not_applicable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(model, "PACKAGED", tmp_path)
+    monkeypatch.setattr(packaged, "PACKAGED", tmp_path)
     load_model.cache_clear()
     try:
         pair = (Case("1", "When?"), Response("It opened in 1951.", (Passage(PAIR[0]),)))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.embed.minilm import WordPiece
-from answerkey.embed.model_files import PACKAGED
+from answerkey.local_models.model_files import MINILM_FOLDER as PACKAGED
+from answerkey.local_models.wordpiece import WordPiece
 
 tokenizers = pytest.importorskip("tokenizers")
 PATH = PACKAGED / "tokenizer.json"
@@ -88,7 +88,7 @@ def test_any_pair(one: str, other: str, longest: int) -> None:
 def test_the_kept_words_are_bounded_and_do_not_change_the_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("answerkey.embed.minilm._MOST_KEPT", 20)
+    monkeypatch.setattr("answerkey.local_models.wordpiece._MOST_KEPT", 20)
     small = WordPiece(PATH, 64)
     words = [str(random.Random(n).random()) for n in range(100)]
     assert [one.ids for one in small.encode(words)] == [one.ids for one in small.encode(words)]
@@ -97,6 +97,6 @@ def test_the_kept_words_are_bounded_and_do_not_change_the_result(
 
 @pytest.mark.slow
 def test_the_table_of_characters_is_that_of_the_package() -> None:
-    from tools.wordpiece_characters import DATA, classes
+    from tools.wordpiece_characters import TABLE, classes
 
-    assert json.loads((DATA / "characters.json").read_text()) == json.loads(json.dumps(classes()))
+    assert json.loads(TABLE.read_text()) == json.loads(json.dumps(classes()))

@@ -1,0 +1,89 @@
+"""The embedding model that `[embedding]` names."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from answerkey.cache import DiskCache, cache_folder
+from answerkey.config.declare import read_table
+from answerkey.config.tables import DEFAULT_MODEL, INT8_MODEL, EmbeddingTable
+from answerkey.embed.embedder import CachedEmbedder, Embedder
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.secrets import key_from_variable
+
+_PREFIX = "sentence-transformers/"
+
+
+@cache
+def _publishers() -> Mapping[str, Sequence[str]]:
+    """The publisher of a well-known model, by how the names of its models begin."""
+    text = (files("answerkey.embed") / "publishers.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def load_embedder(model: str = DEFAULT_MODEL, **options: object) -> CachedEmbedder:
+    """The embedder of that name; the same object for the same name and options, which are those of `[embedding]`.
+
+    `all-MiniLM-L6-v2` (packaged) and `all-MiniLM-L6-v2:int8`; with `base_url`, a model of an OpenAI-compatible
+    endpoint; else a sentence-transformers model, by the name of its publisher and model (`org/model`) or its folder.
+    """
+    return _load(
+        read_table(EmbeddingTable, {"model": model, **options}, "[embedding]"), cache_folder()
+    )
+
+
+@lru_cache(maxsize=8)
+def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
+    backend = settings.backend or _choose_backend(settings.model, settings.base_url)
+    if backend == "http":
+        from answerkey.embed.http_embedder import HttpEmbedder
+
+        if not settings.base_url:
+            raise SettingsError(
+                '[embedding] backend = "http" needs base_url, such as http://127.0.0.1:8080/v1'
+            )
+        key = key_from_variable(settings.api_key_env)
+        inner: Embedder = HttpEmbedder(settings.model, settings.base_url, key, settings.timeout)
+    elif backend == "sentence-transformers":
+        from answerkey.embed.sentence_transformer import load_sentence_transformer
+
+        inner = load_sentence_transformer(_full_name(settings.model))
+    else:
+        inner = _load_packaged(settings.model.removeprefix(_PREFIX), settings.threads)
+    store = DiskCache(folder / "vectors.sqlite") if settings.cache else None
+    return CachedEmbedder(inner, store)
+
+
+@lru_cache(maxsize=4)
+def _load_packaged(name: str, threads: int | None) -> Embedder:
+    from answerkey.embed.minilm import MiniLM
+
+    if name not in (DEFAULT_MODEL, INT8_MODEL):
+        raise SettingsError(f'"{name}" is not packaged; {DEFAULT_MODEL} and {INT8_MODEL} are')
+    return MiniLM(int8=name == INT8_MODEL, threads=threads)
+
+
+def _choose_backend(name: str, base_url: str | None) -> str:
+    if base_url:
+        return "http"
+    if name.removeprefix(_PREFIX) in (DEFAULT_MODEL, INT8_MODEL):
+        return "minilm"
+    if "/" in name or Path(name).is_dir() or "/" in _full_name(name):
+        return "sentence-transformers"
+    hint = did_you_mean(name, (DEFAULT_MODEL, INT8_MODEL))
+    ways = f'; use "{DEFAULT_MODEL}", an "org/model" of sentence-transformers, or give base_url for an endpoint'
+    raise SettingsError(f'unknown embedding model "{name}"{hint or ways}')
+
+
+def _full_name(name: str) -> str:
+    """`BAAI/bge-small-en-v1.5` for `bge-small-en-v1.5`: the publisher of a well-known model, by how its name begins."""
+    if "/" in name or Path(name).is_dir():
+        return name
+    for publisher, beginnings in _publishers().items():
+        if name.lower().startswith(tuple(beginnings)):
+            return f"{publisher}/{name}"
+    return name
