@@ -168,6 +168,7 @@ class World:
             str(self.first),
             "--profile",
             "profile.toml",
+            "--allow-code",  # of the suite's module, which the run names
             "--no-charts",
             "--quiet",
             "--out",
@@ -222,7 +223,7 @@ def _continue(world: World, phase: str, command: list[str], out: str, counts: Co
     """Resumes a run, or calls another command again; then the reports are written where the kill kept them from it."""
     run = _newest(Path(out))
     if phase == "rescore" and run is not None:
-        again = ["rescore", str(run), "--resume", "--no-charts", "--quiet"]
+        again = ["rescore", str(run), "--resume", "--allow-code", "--no-charts", "--quiet"]
     elif phase in ("compare", "sweep") or run is None:
         again = [*command, out]
     else:

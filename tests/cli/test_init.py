@@ -45,7 +45,7 @@ def test_the_suite_runs_and_the_fix_shows_in_the_comparison(tmp_path: Path) -> N
     subprocess.run([*again, "--no-charts"], check=True, capture_output=True)
     (fixed,) = Path(out).iterdir()
     compared = CliRunner().invoke(command_line, ["compare", str(failures.parent), str(fixed)])
-    assert compared.stdout.startswith("B is better: over 15 cases")
+    assert compared.stdout.startswith("B is better: 53 % → 100 % passed; over 15 cases")
 
 
 def test_what_is_commented_out_is_toml_too(tmp_path: Path) -> None:

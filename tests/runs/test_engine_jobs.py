@@ -71,7 +71,8 @@ def test_same_bytes_with_any_number_of_processes(cli, suite, tmp_path, jobs):
     one, many = (latest_run(tmp_path / str(n), "many") for n in (1, jobs))
     assert bytes_of(one) == bytes_of(many)
     assert b"ValueError: no letters today" in (many / "results.jsonl").read_bytes()
-    assert cli("rescore", many, "--jobs", jobs, "--out", tmp_path / "again", "--quiet").code == 3
+    again = ("--out", tmp_path / "again", "--allow-code", "--quiet")
+    assert cli("rescore", many, "--jobs", jobs, *again).code == 3
     assert (latest_run(tmp_path / "again", "many") / "results.jsonl").read_bytes() == (
         many / "results.jsonl"
     ).read_bytes()

@@ -73,6 +73,7 @@ def test_every_report_is_there_and_says_the_same(scored):
         "judge",
         "embedding",
         "settings",
+        "metric_settings",
         "answers",
     }
     assert "scored 2/3" in (run / "report.txt").read_text()
@@ -122,7 +123,7 @@ def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
     assert shown.last_line.startswith("INCOMPLETE: ")
     summary = json.loads((run / "summary.json").read_text())
     assert summary["totals"]["errors"] == 1
-    assert summary["pass_rate"] == 0.25
+    assert summary["pass_rate"] == 1 / 3  # one of the four is unscored; an error is not a pass
 
 
 def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from answerkey.distributions import t_quantile
 from answerkey.experiments.choice import Best, Conclusions, Routing, TypeChoice
 from answerkey.experiments.plan import METRICS
 from answerkey.experiments.sweep import Setting, Sweep
-from answerkey.files import json_text, replace_file, write_file
+from answerkey.files import json_text, remove_strays, replace_file, write_file
 from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED, Interval
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.retrieval.search_index import SearchIndex
@@ -34,6 +34,8 @@ _SETUP = ("chunking", "embedding")
 def write_files(sweep: Sweep, conclusions: Conclusions, folder: Path) -> None:
     """Write the three files of a sweep."""
     folder.mkdir(parents=True, exist_ok=True)
+    # A killed sweep is not resumed: the next one, in a folder beside it, removes what it left.
+    remove_strays(folder.parent)
     with replace_file(folder / RESULTS) as file:
         _write_results(sweep, file)
     with replace_file(folder / STATISTICS) as file:

@@ -104,6 +104,9 @@ def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
     kind = ", ".join(part for part in (verdict.kind, verdict.cause) if part)
     if kind:
         lines.append(f"[{kind}]")
+    if outcome.attempts:
+        passed = sum(attempt.verdict.passed for attempt in outcome.attempts)
+        lines.append(f"{passed} of {len(outcome.attempts)} answers passed")
     if verdict.score is not None and profile is not None:
         lines.append(_score_sentence(outcome, verdict.score, profile))
     # The sentence in `why` says the same in fewer words.
