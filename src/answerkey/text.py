@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -185,6 +186,19 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _INVISIBLE.sub("�", text)
+
+
+def printable_json(text: str) -> str:
+    """JSON text made inert for a terminal: invisible and steering characters are written as `\\u…`.
+
+    A program reads the same value.
+
+    >>> printable_json('"a\u202eb"')
+    '"a\\\\u202eb"'
+    """
+    if text.isascii():
+        return text
+    return _INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def spreadsheet_text(text: str) -> str:

@@ -157,6 +157,8 @@ def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
     """The labels of a run, none without a file. A line that is not a label is skipped, or with `strict` refused."""
     path = run / LABELS_FILE
     labels: list[CaseLabel] = []
+    if not path.is_file():
+        return RunLabels()
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

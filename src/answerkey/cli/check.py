@@ -64,6 +64,8 @@ def read_interaction(given: bytes) -> dict[str, Any]:
         record: object = json.loads(given.decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error
+    except RecursionError:
+        raise InputError("standard input is not one JSON object: nested too deeply") from None
     if not is_mapping(record):
         raise InputError(
             'expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}'

@@ -13,7 +13,7 @@ import click
 
 from answerkey.cli.colours import paint_ending
 from answerkey.errors import EXIT_OK, Ending
-from answerkey.text import printable
+from answerkey.text import printable, printable_json
 
 
 class WholeNumber(click.ParamType[int]):
@@ -56,7 +56,8 @@ collection_option = click.option(
 def print_json(value: object) -> None:
     """Print strict JSON; NaN raises, because it would be a bug."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    _echo(json.dumps(value, ensure_ascii=not utf8, allow_nan=False, indent=2))
+    text = json.dumps(value, ensure_ascii=not utf8, allow_nan=False, indent=2)
+    _echo(printable_json(text))
 
 
 def print_result(value: object, text: str, as_json: bool) -> None:

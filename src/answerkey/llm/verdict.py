@@ -49,6 +49,7 @@ _BLAME = re.compile(
 _EMPTY_REASON = re.compile(
     r"[\W_]*(?:reason(?:ing)?|string|your reason(?:ing)? here|short reason|text|n/?a|none)?[\W_]*"
 )
+_BLANKS_AND_QUOTES = re.compile(r"[\s'\"`´‘’‚‛“”„‟«»\\]+")
 _SHORTEST_COPY = 8  # words in a row
 _REASONS = (
     "reason",
@@ -96,7 +97,7 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
     if reply.refusal:
         return ParsedReply((), text, reasoning, f"the judge refused: {reply.refusal[:200]}")
     found, cut = find_objects(text)
-    own = [item for item in found if not _repeated(text, item, candidate)]
+    own = [item for item in found if not _is_copied(text, item, candidate)]
     problem = ""
     if not text.strip():
         problem = (
@@ -128,8 +129,8 @@ def read_verdict(
 ) -> Read:
     """Every criterion of `scales`, read from the last object of the reply that holds any of them.
 
-    `marker` is what fenced the candidate's text in the prompt; an object that stands in `candidate` word for word is
-    a repeat of it, unless it is the whole reply.
+    `marker` is what fenced the candidate's text in the prompt; an object that stands in `candidate` too,
+    whatever its blanks and quotes, is a repeat of it, unless it is the whole reply.
     """
     names = tuple(scales)
     parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{name}\b" for name in names))
@@ -177,12 +178,17 @@ def _without_fenced(text: str, marker: str) -> str:
     return re.sub(rf"{marker} (?!END).*?(?={marker})", "", text, flags=re.DOTALL)
 
 
-def _repeated(text: str, item: Found, candidate: str) -> bool:
-    return (
-        bool(candidate)
-        and text[item.start : item.end] in candidate
-        and len(text.strip()) > item.end - item.start
-    )
+def _is_copied(text: str, item: Found, candidate: str) -> bool:
+    """Whether an object stands in the candidate's text too, whatever its blanks and quotes."""
+    if len(text.strip()) <= item.end - item.start:
+        return False  # the object is the whole reply
+    return _condense(text[item.start : item.end]) in _condense(candidate)
+
+
+@lru_cache(maxsize=8)  # the candidate is looked at once per object of a reply
+def _condense(text: str) -> str:
+    """The text without blanks, quotes and case, which a judge changes when it repeats an object."""
+    return _BLANKS_AND_QUOTES.sub("", text).casefold()
 
 
 def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, object] | None:

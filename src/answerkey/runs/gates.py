@@ -20,6 +20,7 @@ from answerkey.config.tables import ExecutionTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
 from answerkey.runs.figures import Figures, MetricMean, Range
+from answerkey.runs.gate_limits import refuse_impossible
 from answerkey.runs.manifest import RunSettings
 from answerkey.runs.means import Mean
 from answerkey.runs.repeats import Repeats
@@ -283,6 +284,8 @@ def check_gates(
     for condition in conditions:
         if condition.group in known.types & known.routes and not condition.kind:
             raise condition.error(_AMBIGUOUS.format(condition.group))
+    for condition in conditions:
+        refuse_impossible(condition, profile)
     example = _example(
         conditions, metrics, profile, repeats, routed=known.routed or not known.whole
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,6 +94,7 @@ class Manifest:
 def stored_manifest(folder: Path) -> Manifest:
     """run.json as it is, without a look at the journals."""
     path = folder / MANIFEST
+    _refuse_special_files(folder)
     try:
         return msgspec.convert(read_json(path.read_bytes()), Manifest)
     except FileNotFoundError:
@@ -102,6 +104,15 @@ def stored_manifest(folder: Path) -> Manifest:
         ) from None
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {error}") from None
+
+
+def _refuse_special_files(folder: Path) -> None:
+    """Refuse a run folder with a pipe or a device in it: reading one waits for ever, or never ends."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file() or entry.is_dir() or not os.path.exists(entry.path):
+                continue
+            raise StorageError(f"{entry.path}: a pipe or a device, expected a file; remove it")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

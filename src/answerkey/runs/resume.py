@@ -107,6 +107,7 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
         runs = [run for run in runs if run.manifest.partial and run.manifest.rescore_of == source]
     if not runs:
         return None
+    runs = _without_far_future(runs) or runs
     best = max(runs, key=lambda run: run.preference)
     alike = [run for run in runs if run.preference[:2] == best.preference[:2]]
     ahead = best.created > datetime.now(UTC) + timedelta(minutes=1)
@@ -122,12 +123,19 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     return best.folder
 
 
+def _without_far_future(runs: list[StartedRun]) -> list[StartedRun]:
+    """The runs without those of a clock that was wrong by more than a day; they would date all later runs."""
+    latest = datetime.now(UTC) + timedelta(days=1)
+    return [run for run in runs if run.created <= latest]
+
+
 def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     """run.json of a run that begins now in this folder; later than every earlier run of the suite, even if the clock was
     set back."""
     suite, now = prepared.suite, datetime.now(UTC)
     if suite.path:
-        now = max([now, *(run.created + timedelta(milliseconds=1) for run in runs_of(suite))])
+        earlier = _without_far_future(runs_of(suite))
+        now = max([now, *(run.created + timedelta(milliseconds=1) for run in earlier)])
     beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
     manifest = manifest_of(prepared, now.isoformat(timespec="milliseconds"))
     return replace(manifest, suite_from_run=beside, folder=folder.name)
