@@ -8,6 +8,7 @@ from pathlib import Path
 
 from answerkey.cases.conversation import CONVERSATION_KEYS
 from answerkey.cases.rows import case_of_row
+from answerkey.cases.traces.reader import holds_spans
 from answerkey.coerce.rows import Row
 from answerkey.coerce.tables import ROW_READERS
 from answerkey.coerce.values import as_text
@@ -21,7 +22,7 @@ _OWN_FIELDS = ("id", "question", "source_file", "extra")  # never taken from the
 def is_ground_truth(path: Path, name: str) -> bool:
     """Whether a file is about cases of another file: rows with an id and no question."""
     reader = ROW_READERS.get(path.suffix.lower())
-    if reader is None or not path.is_file():
+    if reader is None or not path.is_file() or holds_spans(path, name):
         return False
     first = next(reader(path, name), None)
     if first is None:

@@ -12,6 +12,7 @@ from answerkey.cases.check import check_cases
 from answerkey.cases.join import is_ground_truth, join_ground_truth
 from answerkey.cases.markdown import read_qa_markdown
 from answerkey.cases.shapes import cases_of_rows, cases_of_value
+from answerkey.cases.traces.reader import holds_spans, read_trace_cases
 from answerkey.cases.trec import is_qrels, read_trec_cases
 from answerkey.coerce.decode import check_regular, read_yaml
 from answerkey.coerce.json_rows import read_json_file
@@ -118,6 +119,8 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
         return read_qa_markdown(path, name)
     if is_qrels(path):
         return read_trec_cases(path, name)
+    if holds_spans(path, name):
+        return read_trace_cases(path, name)
     if ending == ".json":
         return cases_of_value(read_json_file(path, name), path, name)
     if ending in {".yaml", ".yml"}:

@@ -40,7 +40,11 @@ _FIELD_NAMES = {"answer_criteria": "criteria", "criteria": "requirements"}
 
 def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names, with the response that the row records."""
-    row = spread_cells(row, place)
+    return case_of_cells(spread_cells(row, place), place, default_id)
+
+
+def case_of_cells(row: Cells, place: Place, default_id: str) -> Case:
+    """The same for a row whose question and answer are texts, even if they look like JSON."""
     question = _question_of(row, place)
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
     has_response = any(column in row for column in RESPONSE_COLUMNS)

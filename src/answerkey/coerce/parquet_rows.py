@@ -24,17 +24,25 @@ _SMALL_FILE_BYTES = 64 << 20
 
 def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
     """The rows from `start` up to `stop`; of the rest only what shares a row group is read."""
+    columns = None
+    for number, cells in raw_parquet_rows(path, name, start, stop):
+        if columns is None:
+            columns = name_columns(tuple(cells), Place(name, 1, "row"))
+        row = {columns.canonical[key]: _without_nan(cell) for key, cell in cells.items()}
+        yield row, Place(name, number, "row", names=columns.written)
+
+
+def raw_parquet_rows(
+    path: Path, name: str, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """The rows as the file has them, with their numbers from 1."""
     check_regular(path)
     pyarrow = import_pyarrow()
     failures = (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError)
     try:
         file = pyarrow.parquet.ParquetFile(path)
         _check_size(file.metadata, path, name)
-        columns = name_columns(tuple(file.schema_arrow.names), Place(name, 1, "row"))
-        selection = _select_groups(file.metadata, start, stop)
-        for number, cells in _numbered_rows(file, selection):
-            row = {columns.canonical[key]: _without_nan(cell) for key, cell in cells.items()}
-            yield row, Place(name, number, "row", names=columns.written)
+        yield from _numbered_rows(file, _select_groups(file.metadata, start, stop))
     except failures as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{name}: not a readable Parquet file: {reason}") from None

@@ -14,6 +14,7 @@ from typing import Literal, cast
 from answerkey.cases.check import check_cases
 from answerkey.cases.loader import case_files, read_file, relative_name
 from answerkey.cases.shapes import cases_of_rows
+from answerkey.cases.traces.reader import holds_spans
 from answerkey.coerce.decode import encoding_of
 from answerkey.coerce.json_rows import rows_of_lines
 from answerkey.coerce.parquet_rows import parquet_rows
@@ -61,7 +62,8 @@ def cut(patterns: Sequence[str], folder: Path, size: int) -> list[Shard]:
 def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
     whole = Shard(0, path, relative_name(path, folder), "file")
     ending = path.suffix.lower()
-    if path.is_dir() or path.stat().st_size == 0:
+    # The spans of a trace may stand anywhere in its file.
+    if path.is_dir() or path.stat().st_size == 0 or holds_spans(path, whole.name):
         yield whole
     elif ending == ".parquet":
         import pyarrow

@@ -1,0 +1,321 @@
+"""One record of a trace file as a span: the same fields, whichever program wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from answerkey.cases.traces.families import NAMES, first_text, first_value, flatten
+from answerkey.cases.traces.messages import parse_value
+from answerkey.cases.traces.times import read_duration, read_time
+from answerkey.coerce.values import is_list, is_mapping, table_of
+
+Table = Mapping[str, object]
+_KEYS: dict[str, list[str]] = NAMES["record"]
+_DEEPEST = 200  # levels of child spans; deeper ones are reported and left out
+_LANGFUSE_TYPES = frozenset(
+    [
+        "SPAN",
+        "GENERATION",
+        "EVENT",
+        "AGENT",
+        "TOOL",
+        "CHAIN",
+        "RETRIEVER",
+        "EMBEDDING",
+        "EVALUATOR",
+        "GUARDRAIL",
+    ]
+)
+# A trace of Langfuse has an input and an output, and at least one of these.
+_LANGFUSE_TRACE = frozenset({"observations", "htmlPath", "sessionId", "projectId", "scores"})
+_LANGSMITH = frozenset({"trace_id", "dotted_order", "parent_run_id", "child_runs", "session_id"})
+_VALUE_KEYS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
+_FRAME_PREFIX = "attributes."  # columns of a data frame of Phoenix
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEvent:
+    """An event of a span: its name, its attributes, and the body that some exporters write."""
+
+    name: str
+    attributes: Table
+    body: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span. Times are nanoseconds since 1970; `fields` are the keys of the record itself."""
+
+    trace: str
+    span: str
+    parent: str
+    name: str
+    start: int | None
+    end: int | None
+    scope: str
+    error: str
+    attributes: Table
+    events: tuple[SpanEvent, ...]
+    fields: Table = field(default_factory=dict[str, object])
+
+
+class BadSpan(ValueError):
+    """A record that is no span; the message says what is missing."""
+
+
+def is_span(record: object) -> bool:
+    """Whether a record is a span, a trace, or a wrapper of spans."""
+    if not is_mapping(record):
+        return False
+    if not NAMES_OF_WRAPPERS.isdisjoint(record):
+        return any(is_list(record.get(key)) for key in NAMES_OF_WRAPPERS)
+    return _is_plain_span(record) or _is_langfuse(record) or _is_langsmith(record)
+
+
+NAMES_OF_WRAPPERS = frozenset(NAMES["wrappers"]["inner"])
+
+
+def _is_plain_span(record: Table) -> bool:
+    if "context.span_id" in record and "context.trace_id" in record:
+        return True
+    ids = record.get("context")
+    if is_mapping(ids) and "trace_id" in ids and "span_id" in ids:
+        return True
+    has_trace = any(key in record for key in ("trace_id", "traceId", "traceID"))
+    return has_trace and any(key in record for key in ("span_id", "spanId", "spanID"))
+
+
+def _is_langfuse(record: Table) -> bool:
+    if str(record.get("type")) in _LANGFUSE_TYPES and ("traceId" in record or "trace_id" in record):
+        return True
+    has_content = "input" in record and "output" in record and "id" in record
+    return has_content and not _LANGFUSE_TRACE.isdisjoint(record) and "timestamp" in record
+
+
+def _is_langsmith(record: Table) -> bool:
+    return isinstance(record.get("run_type"), str) and not _LANGSMITH.isdisjoint(record)
+
+
+def spans_of(record: object, context: Table, depth: int = 0) -> Iterator[Span | BadSpan]:
+    """The spans of a record: one, those of a wrapper, or a span and its children.
+
+    `context` holds what the wrappers around it say for all of them: scope, resource, session.
+    """
+    if not is_mapping(record):
+        yield BadSpan(f"found {type(record).__name__}, expected a span")
+        return
+    if depth > _DEEPEST:
+        yield BadSpan(f"child spans more than {_DEEPEST} levels deep")
+        return
+    wrapped = [key for key in NAMES_OF_WRAPPERS if is_list(record.get(key))]
+    if wrapped:
+        yield from _unwrap_spans(record, wrapped, context, depth)
+        return
+    if not is_span(record):
+        keys = ", ".join(str(key) for key in list(record)[:6]) or "none"
+        yield BadSpan(f"no trace id and span id among the keys {keys}")
+        return
+    span = _read_span(record, context)
+    yield span
+    for key in _KEYS["children"]:
+        children = record.get(key)
+        if not is_list(children):
+            continue
+        inner = {
+            **context,
+            "trace_id": span.trace,
+            "parent_id": span.span,
+            "session_id": _session(span),
+        }
+        for child in children:
+            yield from _spans_of_child(child, inner, depth + 1)
+
+
+def _spans_of_child(child: object, context: Table, depth: int) -> Iterator[Span | BadSpan]:
+    """A child may lack the ids that its place implies."""
+    if is_mapping(child) and not is_span(child) and first_text(child, _KEYS["span"]):
+        child = {
+            **child,
+            "trace_id": context["trace_id"],
+            "span_id": first_text(child, _KEYS["span"]),
+        }
+    yield from spans_of(child, context, depth)
+
+
+def _session(span: Span) -> str:
+    about = NAMES["about"]["session"]
+    return first_text(span.attributes, about) or first_text(span.fields, about)
+
+
+def _unwrap_spans(
+    record: Table, keys: list[str], context: Table, depth: int
+) -> Iterator[Span | BadSpan]:
+    inner = {**context, **wrapper_context(record)}
+    for key in keys:
+        items = record[key]
+        if is_list(items):
+            for item in items:
+                yield from spans_of(item, inner, depth + 1)
+
+
+def wrapper_context(record: Table) -> dict[str, object]:
+    """What a wrapper says about all its spans."""
+    context: dict[str, object] = {}
+    for key in ("scope", "instrumentationLibrary", "instrumentation_scope"):
+        if is_mapping(record.get(key)):
+            context["scope"] = record[key]
+    for key in ("session_id", "sessionId", "trace_id"):
+        if isinstance(record.get(key), str):
+            context["session_id" if key == "sessionId" else key] = record[key]
+    resource = record.get("resource")
+    if is_mapping(resource):
+        context["resource"] = read_attributes(resource.get("attributes"))
+    return context
+
+
+def _read_span(record: Table, context: Table) -> Span:
+    ids = table_of(record.get("context"))
+    trace = first_text(record, _KEYS["trace"]) or first_text(ids, ["trace_id"])
+    span = first_text(record, ["span_id", "spanId"]) or first_text(ids, ["span_id"])
+    span = span or first_text(record, _KEYS["span"])
+    if not trace:  # a trace of Langfuse, or the root of a tree of runs
+        trace = first_text(context, ["trace_id"]) or span
+    parent = first_text(record, _KEYS["parent"]) or first_text(context, ["parent_id"])
+    attributes = _all_attributes(record)
+    start = read_time(first_value(record, _KEYS["start"]))
+    end = read_time(first_value(record, _KEYS["end"]))
+    seconds = read_duration(first_value(record, _KEYS["duration"]))
+    milliseconds = read_duration(first_value(record, _KEYS["duration_ms"]))
+    if seconds is None and milliseconds is not None:
+        seconds = milliseconds / 1000
+    if end is None and start is not None and seconds is not None:
+        end = start + int(min(seconds, 1e9) * 1e9)
+    trace = trace.removeprefix("0x")  # as the console exporter writes its ids
+    span = span.removeprefix("0x")
+    parent = parent.removeprefix("0x")
+    session = first_text(context, ["session_id"])
+    fields = {key: value for key, value in record.items() if key not in _STRUCTURE}
+    if session and not first_text(record, NAMES["about"]["session"]):
+        fields["session_id"] = session
+    return Span(
+        trace=trace,
+        span=span,
+        parent="" if parent == span or not parent.strip("0") else parent,
+        name=first_text(record, _KEYS["name"]),
+        start=start,
+        end=end,
+        scope=_scope_of(record, context, attributes),
+        error=_error_of(record),
+        attributes=attributes,
+        events=tuple(_events_of(record)),
+        fields=fields,
+    )
+
+
+_STRUCTURE = frozenset(
+    name for key in ("attributes", "events", "children") for name in _KEYS[key]
+) | {"context", "resource", "links", "logs"}
+
+
+def _all_attributes(record: Table) -> dict[str, object]:
+    value = first_value(record, _KEYS["attributes"])
+    attributes = read_attributes(parse_value(value).value)
+    for key, cell in record.items():
+        if key.startswith(_FRAME_PREFIX) and cell not in (None, ""):
+            name = key[len(_FRAME_PREFIX) :]
+            if is_mapping(cell):
+                attributes.update(flatten(cell, f"{name}."))
+            else:
+                attributes[name] = cell
+    # Some exporters write `metadata` as a table of its own: users put sessions and feedback there.
+    for name in ("metadata", "extra"):
+        metadata = parse_value(record.get(name)).value
+        if is_mapping(metadata):
+            for key, value in flatten(metadata).items():
+                attributes.setdefault(key.removeprefix("metadata."), value)
+    return attributes
+
+
+def read_attributes(value: object) -> dict[str, object]:
+    """Attributes as a table with dotted names: a table, or the list of pairs of OTLP."""
+    if is_mapping(value):
+        return flatten(value)
+    attributes: dict[str, object] = {}
+    if is_list(value):
+        for pair in value:
+            if is_mapping(pair) and isinstance(pair.get("key"), str):
+                attributes[str(pair["key"])] = plain_value(pair.get("value"))
+    return attributes
+
+
+def plain_value(value: object, depth: int = 0) -> object:
+    """The value of `{"stringValue": "x"}`, as OTLP writes it.
+
+    >>> plain_value({"arrayValue": {"values": [{"intValue": "3"}]}})
+    [3]
+    """
+    if not is_mapping(value) or depth > _DEEPEST:
+        return value
+    if "intValue" in value:
+        try:
+            return int(str(value["intValue"]))
+        except ValueError:
+            return None
+    for key in _VALUE_KEYS:
+        if key in value:
+            return value[key]
+    array = value.get("arrayValue")
+    if is_mapping(array):
+        items = array.get("values")
+        return [plain_value(item, depth + 1) for item in items] if is_list(items) else []
+    pairs = value.get("kvlistValue")
+    if is_mapping(pairs):
+        inner = pairs.get("values")
+        table: dict[str, object] = {}
+        for pair in inner if is_list(inner) else ():
+            if is_mapping(pair):
+                table[str(pair.get("key"))] = plain_value(pair.get("value"), depth + 1)
+        return table
+    return value if value else None
+
+
+def _scope_of(record: Table, context: Table, attributes: Table) -> str:
+    for table in (record.get("scope"), record.get("instrumentation_scope"), context.get("scope")):
+        if is_mapping(table) and isinstance(table.get("name"), str):
+            return str(table["name"])
+    return first_text(record, ["scope_name"]) or first_text(attributes, ["otel.scope.name"])
+
+
+def _error_of(record: Table) -> str:
+    """The error that the status of a span names; "" where it has none."""
+    status = record.get("status")
+    code = ""
+    message = ""
+    if is_mapping(status):
+        code = str(first_value(status, ["code", "status_code"]) or "")
+        message = first_text(status, ["message", "description"])
+    code = code or first_text(record, ["status_code", "level"])
+    message = message or first_text(record, ["status_message", "statusMessage"])
+    error = record.get("error")
+    if isinstance(error, str) and error.strip():
+        return error.strip()
+    is_error = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.") in (
+        "ERROR",
+        "2",
+    )
+    return (message or "error") if is_error else ""
+
+
+def _events_of(record: Table) -> Iterator[SpanEvent]:
+    events = parse_value(first_value(record, _KEYS["events"])).value
+    for event in events if is_list(events) else ():
+        if is_mapping(event):
+            name = first_text(event, ["name", "event_name", "eventName"])
+            attributes = read_attributes(event.get("attributes"))
+            yield SpanEvent(name, attributes, plain_value(event.get("body")))
+    if "body" in record:  # a log record of OTLP stands for an event of its span
+        name = first_text(record, ["eventName", "event_name"])
+        attributes = _all_attributes(record)
+        name = name or first_text(attributes, ["event.name"])
+        yield SpanEvent(name, attributes, plain_value(record["body"]))
