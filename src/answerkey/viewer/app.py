@@ -24,6 +24,7 @@ from answerkey.viewer.home_page import home_page
 from answerkey.viewer.label_page import label_case, label_page, label_start, set_labeller
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.live_page import live_events, live_page
+from answerkey.viewer.many_page import many_page
 from answerkey.viewer.render import respond_problem
 from answerkey.viewer.run_page import run_page
 from answerkey.viewer.sweep_page import sweep_page
@@ -43,6 +44,7 @@ DAMAGE = (
 _ROUTES = [
     Route("/", home_page),
     Route("/compare", compare_page),
+    Route("/many", many_page),
     Route("/trend", trend_page),
     Route("/label", label_start),
     Route("/label/{run:path}/name", set_labeller, methods=["POST"]),

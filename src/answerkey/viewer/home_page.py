@@ -33,6 +33,11 @@ class SuiteCard:
     def has_trend(self) -> bool:
         return len(self.newest.trend) > 1
 
+    @property
+    def bots(self) -> int:
+        """The number of different bots with a full run of this suite."""
+        return len({run.bot for run in self.runs if run.is_full})
+
 
 def home_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
