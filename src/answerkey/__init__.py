@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from answerkey.types import Response as Response
     from answerkey.types import Score as Score
     from answerkey.types import Target as Target
+    from answerkey.types import ToolCall as ToolCall
     from answerkey.types import Verdict as Verdict
 
 __version__ = "0.2.0"
@@ -61,7 +62,7 @@ _NAMES = {
     "quality.improve": "improve_answer",
     "runs.assertions": "assert_verdict",
     "runs.summary": "Summary",
-    "types": "AnswerCriteria Case Outcome Passage Profile Question Response Score Target Verdict",
+    "types": "AnswerCriteria Case Outcome Passage Profile Question Response Score Target ToolCall Verdict",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = ["__version__", *_MODULE_OF]  # pyright: ignore[reportUnsupportedDunderAll]

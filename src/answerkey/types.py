@@ -62,6 +62,11 @@ class Kind(StrEnum):
     NO_ANSWER = "no answer"
     WRONG_ROUTE = "wrong route"
     BAD_FORMAT = "bad format"
+    WRONG_TOOL = "wrong tool"
+    WRONG_ARGUMENT = "wrong argument"
+    FORBIDDEN_TOOL = "forbidden tool"
+    LEAK = "leak"
+    ASKED_AGAIN = "asked again"
     OTHER = "other"
 
 
@@ -80,8 +85,8 @@ class Cause(StrEnum):
 class ToolCall:
     """One call of a tool: its name, its arguments, and its result or its error.
 
-    `calls` are the calls that a sub-agent made when this call handed work to it. Arguments that
-    are a plain text have the name "input".
+    `calls` are the calls that a sub-agent made when this call handed work to it. Calls of one
+    `step` were made in parallel. Arguments that are a plain text have the name "input".
     """
 
     name: str
@@ -90,6 +95,7 @@ class ToolCall:
     error: str | None = None
     seconds: Number | None = None
     calls: tuple[ToolCall, ...] = ()
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from importlib.resources import files
 from answerkey.coerce.values import (
     Place,
     as_amount,
+    as_count,
     is_list,
     is_mapping,
     items_of,
@@ -97,6 +98,7 @@ def _read_call(item: object, column: str, place: Place, depth: int) -> ToolCall:
         error=error,
         seconds=as_amount(_read_part(item, "seconds"), column, replace(place, live=True)),
         calls=sub_calls,
+        step=as_count(read_field(item, "step"), column, replace(place, live=True)),
     )
 
 
@@ -127,13 +129,20 @@ def read_error(item: object) -> str | None:
     """The error of a call or of a message with its result."""
     error = _read_part(item, "error")
     has_failed = read_field(item, "is_error") is True or read_field(item, "status") == "error"
-    if error is None and has_failed:
-        error = read_result(item)
+    result = read_result(item)
+    if error is None and (has_failed or _is_error_message(result)):
+        error = result
     if error is None or error is False or error == "":
         return "failed" if has_failed else None
     if error is True:
         return "failed"
     return valid_text(str(error)).strip() or None
+
+
+def _is_error_message(result: object) -> bool:
+    if not isinstance(result, str):
+        return False
+    return result.lstrip()[:60].lower().startswith(tuple(_NAMES["error_starts"]))
 
 
 def read_result(item: object) -> object:

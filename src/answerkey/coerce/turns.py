@@ -137,11 +137,13 @@ class _ChatReader:
         legacy = read_field(message, "function_call")
         if is_mapping(legacy) and not items:
             items.append(legacy)
+        # Calls of one message are made in parallel.
+        step = sum(len(turn.calls) for turn in self.turns) + 1 if len(items) > 1 else None
         for item in items:
             ids = (read_field(item, name) for name in _CALL_IDS)
             call_id = next((each for each in ids if isinstance(each, str)), None)
             for call in as_tool_calls([item], self._column, self._place):
-                yield call, call_id
+                yield replace(call, step=call.step if step is None else step), call_id
 
 
 def _blocks(content: object) -> Sequence[object]:

@@ -36,6 +36,11 @@ _MISSING: Mapping[str, tuple[str, Callable[[Case, Response], bool]]] = {
         "no expected route in the case",
         lambda case, response: case.expected_route is not None,
     ),
+    "expected_tools": (
+        "no expected tools in the case",
+        lambda case, response: case.expected_tools is not None,
+    ),
+    "tools": ("no tool calls reported", lambda case, response: response.tools is not None),
     "seconds": ("no response time known", lambda case, response: response.seconds is not None),
 }
 NEEDS = frozenset(_MISSING) | {"question", "criteria"}  # every case has these two

@@ -35,6 +35,8 @@ BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in o
     "judge.judged_metrics",
     "criteria",
     "route",
+    "tools.tool_metrics",
+    "tools.tool_use",
     "semantic",
     "judge.own_criteria",
     "entailment.entailed",

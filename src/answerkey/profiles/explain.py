@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
+from answerkey.profiles.explain_tools import explain_tools
 from answerkey.profiles.statements import (
     Statement,
     asks_yes_or_no,
@@ -49,6 +50,18 @@ _FORMAT_CHECKS = frozenset({"regex", "is-json", "contains-json", "starts-with"})
 _RANKING_METRICS = ("ndcg@", "recall@", "precision@", "hit_rate@", "f1@", "mrr", "map")
 # Placeholders that bots return where they have no answer.
 _PLACEHOLDERS = frozenset({"-", "--", "...", "…", "n/a", "none", "null", "nan"})
+# Passages and labels say nothing about where these failures come from.
+_KINDS_WITHOUT_CAUSE = frozenset(
+    {
+        Kind.WRONG_ROUTE,
+        Kind.BAD_FORMAT,
+        Kind.WRONG_TOOL,
+        Kind.WRONG_ARGUMENT,
+        Kind.FORBIDDEN_TOOL,
+        Kind.LEAK,
+        Kind.ASKED_AGAIN,
+    }
+)
 # Share of the expected words from which a passage, or an answer, has the expected facts.
 _HAS_FACTS = 0.6
 
@@ -114,7 +127,8 @@ class _Explainer:
     def _find(self) -> _Finding:
         """The first rule that applies; they are ordered from the surest to the vaguest."""
         return (
-            self._find_wrong_route()
+            self._find_tool_failure()
+            or self._find_wrong_route()
             or self._find_missing_answer()
             or self._find_wrong_ranking()
             or self._find_bad_format()
@@ -124,6 +138,10 @@ class _Explainer:
             or self._find_unmet_criterion()
             or self._describe_other()
         )
+
+    def _find_tool_failure(self) -> _Finding | None:
+        failure = explain_tools(self._scores, self._failing)
+        return None if failure is None else _Finding(*failure)
 
     def _find_wrong_route(self) -> _Finding | None:
         score = self._scores.get("route_score")
@@ -373,7 +391,7 @@ class _Explainer:
         return share_of_words(words, text) >= _HAS_FACTS
 
     def _find_cause(self, finding: _Finding) -> Cause:
-        if finding.kind in (Kind.WRONG_ROUTE, Kind.BAD_FORMAT):
+        if finding.kind in _KINDS_WITHOUT_CAUSE:
             return Cause.UNCLEAR
         from_labels = self._find_cause_by_labels()
         if from_labels is not None:

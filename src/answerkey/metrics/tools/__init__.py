@@ -1,0 +1,1 @@
+"""Tool calls: the right tools, in the right order, with the right arguments, and none that is forbidden."""
