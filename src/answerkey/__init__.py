@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from answerkey.api import score as score
     from answerkey.api.run import Run as Run
     from answerkey.api.run import open_run as open_run
+    from answerkey.api.testsets import audit as audit
     from answerkey.comparison.comparison import Comparison as Comparison
     from answerkey.comparison.comparison import compare_runs as compare_runs
     from answerkey.comparison.prefer import Preference as Preference
@@ -51,6 +52,7 @@ __version__ = "0.2.0"
 _NAMES = {
     "api": "aevaluate compare evaluate load_cases prefer rank run_suite score",
     "api.run": "Run open_run",
+    "api.testsets": "audit",
     "comparison.comparison": "Comparison compare_runs",
     "comparison.prefer": "Preference",
     "errors": "AnswerkeyError",

@@ -27,6 +27,7 @@ _RUN_ENDINGS = (".run", ".trec", ".txt")
 ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
 DOCUMENT_ENDINGS = (".txt", ".pdf", ".rst", ".html")
 _SPREADSHEET_ENDINGS = (".xlsx", ".xls", ".ods")
+AUDIT_FILE = "audit.jsonl"  # accepted findings, which `answerkey audit` keeps beside the cases
 
 
 def read_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
@@ -87,7 +88,8 @@ def _files_of_pattern(pattern: str | Path, base: Path) -> list[Path]:
     if exists:
         check_regular(path)
         return [path]
-    matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+    names = sorted(glob.glob(str(path), recursive=True))
+    matches = [Path(name) for name in names if Path(name).name != AUDIT_FILE]
     if not matches:
         if path.parent.is_dir():
             neighbours = [near.name for near in path.parent.iterdir()]
@@ -101,7 +103,11 @@ def _files_of_pattern(pattern: str | Path, base: Path) -> list[Path]:
 def _files_of_folder(folder: Path, pattern: str | Path) -> list[Path]:
     if is_beir(folder):
         return [folder]
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS)
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in ENDINGS and path.name != AUDIT_FILE
+    )
     if not files:
         raise InputError(f"{pattern}: no case file in this folder; expected {', '.join(ENDINGS)}")
     return files

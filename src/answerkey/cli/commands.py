@@ -40,6 +40,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Data": {
         "cases": "Validate and list cases.",
+        "audit": "Is the test set right? Wrong labels, duplicates, contradictions, with fixes.",
         "skill": "Print instructions for coding agents.",
         "completion": "Print the shell completion script.",
     },

@@ -11,7 +11,7 @@ from answerkey.types import Passage
 TEXT_KEYS = ("text", "content", "page_content", "document", "chunk", "passage", "node")
 PAGE_KEYS = ("page_number", "page_label", "page")
 DOCUMENT_KEYS = ("source", "doc", "file", "filename", "file_name", "document", "document_id", "url")
-ID_KEYS = ("id", "doc_id", "chunk_id", "node_id", "_id")
+ID_KEYS = ("id", "doc_id", "chunk_id", "node_id", "_id", "chunk_link")
 NAME_KEYS = ("title", "name")
 SCORE_KEYS = ("score", "similarity", "relevance_score")
 _METADATA_KEYS = ("metadata", "meta", "payload", "cmetadata", "metadata_")

@@ -23,18 +23,23 @@ ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
 # The records of a JSON object may stand under one of these keys.
 LISTS = ("chunks", "documents", "pages", "passages", "data")
 # A record's own id; `chunk_id` is not one, because labels name pages rather than chunks.
-_OWN_ID_KEYS = ("id", "_id", "doc_id")
+_OWN_ID_KEYS = ("id", "_id", "doc_id", "chunk_link")
+_TITLE_KEYS = ("title", "heading", "chunk_heading")
 _RECORD = '{"id": …, "title": …, "text": …}'
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`id` is the name that labels use, "" where there is none; `number` is None without pages."""
+    """`id` is the name that labels use, "" where there is none; `number` is None without pages.
+
+    `title` is that of a JSON record; `text` begins with it.
+    """
 
     id: str
     text: str
     document: str
     number: str | None = None
+    title: str = ""
 
 
 def read_corpus(path: Path, ids: IdStyle = "auto") -> list[Page]:
@@ -145,12 +150,25 @@ def _read_records(records: Iterable[tuple[Place, object]]) -> Iterator[Page]:
         name = passage.id or passage.page
         if not name:
             raise InputError(f"{place}: no id and no page; expected {_RECORD}")
-        text = _with_title(passage.text, str(record.get("title") or "").strip())
-        document = passage.document or name
+        title = _title_of(record)
+        text = _with_title(passage.text, title)
+        document = passage.document or _document_of_link(name)
         if passage.document and not _has_own_id(record):
-            yield Page("", text, document, passage.page)
+            yield Page("", text, document, passage.page, title)
         else:
-            yield Page(name, text, document, passage.page)
+            yield Page(name, text, document, passage.page, title)
+
+
+def _title_of(record: Mapping[str, object]) -> str:
+    titles = (str(record.get(key) or "").strip() for key in _TITLE_KEYS)
+    return next(filter(None, titles), "")
+
+
+def _document_of_link(name: str) -> str:
+    """The page that a link such as `https://docs.example/setup#install` leads to; else the name."""
+    if "://" not in name:
+        return name
+    return name.partition("#")[0]
 
 
 def _has_own_id(record: Mapping[str, object]) -> bool:

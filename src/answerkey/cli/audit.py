@@ -1,0 +1,122 @@
+"""`answerkey audit`: is the test set right?"""
+
+from __future__ import annotations
+
+import click
+
+from answerkey.cli.output import COUNT, end, json_option, print_json, quiet_option, say, show
+from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
+from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, Finding, FindingKind
+
+_LISTED = 40
+
+
+@click.command("audit")
+@click.argument("cases", nargs=-1, required=True)
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    default=REPORTED_FROM,
+    help=f"Lowest probability of a finding to report; default {REPORTED_FROM:g}.",
+)
+@click.option(
+    "--accept",
+    "accepted_names",
+    multiple=True,
+    metavar="ID[:FINDING]",
+    help="Accept the findings of a case; they stay quiet. May be repeated.",
+)
+@click.option("--note", default="", help="With --accept: the reason, kept in audit.jsonl.")
+@click.option("--model", metavar="NAME", help='Embedding model; "none" compares words only.')
+@click.option("--most", type=COUNT, default=_LISTED, help=f"Findings to print; default {_LISTED}.")
+@click.option("--gate", is_flag=True, help="Exit 1 if there is a finding.")
+@quiet_option
+@json_option
+def audit_command(
+    cases: tuple[str, ...],
+    at_least: float,
+    accepted_names: tuple[str, ...],
+    note: str,
+    model: str | None,
+    most: int,
+    gate: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Check a test set: wrong labels, contradictions, duplicates, questions that name nothing.
+
+    Findings come worst first, each with its evidence and a suggested fix. The ones you accept are
+    kept in audit.jsonl beside the cases and are not shown again.
+
+    \b
+    Example:
+      answerkey audit cases.csv --gate
+      answerkey audit cases.csv --accept q17 --note "both are right"
+    """
+    from answerkey.cases import read_cases
+    from answerkey.embed import load_embedder
+    from answerkey.testsets.audit.accepted import audit_file, read_accepted
+    from answerkey.testsets.audit.run_audit import audit_cases
+
+    store = audit_file(cases)
+    embed = None
+    if model != "none":
+        embed = load_embedder(model) if model else load_embedder()
+    audit = audit_cases(
+        list(read_cases(cases)),
+        embed=embed,
+        accepted=read_accepted(store),
+        at_least=at_least,
+        step=_ignore if quiet else say,
+    )
+    if accepted_names:
+        audit = _accept(audit, accepted_names, note, cases)
+    if as_json:
+        print_json(audit.as_json())
+    elif not quiet:
+        show(describe_audit(audit, most))
+    is_failed = gate and bool(audit.findings)
+    code = EXIT_GATE if is_failed else EXIT_OK
+    raise click.exceptions.Exit(end(Ending(code, audit.sentence, gated=gate)))
+
+
+def _ignore(_: str) -> None:
+    """Drop the progress."""
+
+
+def _accept(audit: Audit, names: tuple[str, ...], note: str, cases: tuple[str, ...]) -> Audit:
+    """Store the decisions, and return the findings that are left."""
+    from dataclasses import replace
+
+    from answerkey.testsets.audit.accepted import accept_finding, audit_file, choose_findings
+
+    chosen = [finding for name in names for finding in choose_findings(audit.findings, name)]
+    for finding in chosen:
+        accept_finding(audit_file(cases), finding, note)
+    left = tuple(finding for finding in audit.findings if finding not in chosen)
+    return replace(audit, findings=left, accepted=audit.accepted + len(chosen))
+
+
+def describe_audit(audit: Audit, most: int = _LISTED) -> str:
+    """The findings as text: a line per finding, its evidence, and its fix."""
+    lines: list[str] = []
+    for finding in audit.findings[:most]:
+        lines += _describe_finding(finding)
+    if len(audit.findings) > most:
+        lines.append(f"… and {len(audit.findings) - most} more; --most N shows more of them")
+    lines += [f"not checked: {reason}" for reason in audit.skipped]
+    return "\n".join(lines)
+
+
+def _describe_finding(finding: Finding) -> list[str]:
+    return [
+        f"{finding.id}  {finding.kind.value}  {finding.probability:.0%}",
+        f"  {finding.evidence}",
+        f"  Fix: {finding.fix}",
+        "",
+    ]
+
+
+def finding_rules() -> list[tuple[str, str]]:
+    """Every kind of finding with its rule, for the reference."""
+    return [(kind.value, kind.rule) for kind in FindingKind]

@@ -1,0 +1,73 @@
+"""Findings that a person accepted: `audit.jsonl` beside the cases, one line per decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from answerkey.cases.loader import AUDIT_FILE, case_files
+from answerkey.coerce.values import is_mapping
+from answerkey.errors import InputError, did_you_mean
+from answerkey.files import json_line, read_json
+from answerkey.testsets.audit.findings import Finding, FindingKind
+
+Key = tuple[str, FindingKind]
+
+
+def audit_file(patterns: Sequence[str | Path]) -> Path:
+    """`audit.jsonl` in the folder of the first case file, or in the BEIR folder."""
+    first = case_files(patterns, Path())[0]
+    folder = first if first.is_dir() else first.parent
+    return folder / AUDIT_FILE
+
+
+def read_accepted(path: Path) -> frozenset[Key]:
+    """The case and kind of every accepted finding; the last decision about one counts."""
+    if not path.is_file():
+        return frozenset()
+    decisions: dict[Key, bool] = {}
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = read_json(line)
+            if not is_mapping(record):
+                raise ValueError
+            key = (str(record["id"]), FindingKind(str(record["finding"])))
+        except (ValueError, LookupError):
+            raise InputError(
+                f'{path}, line {number}: expected {{"id": …, "finding": …}} of an accepted '
+                "finding; correct or delete the line"
+            ) from None
+        decisions[key] = record.get("accepted") is not False
+    return frozenset(key for key, is_accepted in decisions.items() if is_accepted)
+
+
+def accept_finding(path: Path, finding: Finding, note: str = "", *, accepted: bool = True) -> None:
+    """Add a line; `accepted=False` takes an earlier decision back."""
+    record = {
+        "id": finding.id,
+        "finding": finding.kind.value,
+        "accepted": accepted,
+        "note": note,
+        "evidence": finding.evidence,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    with path.open("ab") as file:
+        file.write(json_line(record) + b"\n")
+
+
+def choose_findings(findings: Iterable[Finding], wanted: str) -> list[Finding]:
+    """The findings that `--accept` names: `q17`, or `q17:near duplicate`."""
+    listed = list(findings)
+    by_id = [finding for finding in listed if finding.id == wanted]
+    if by_id:
+        return by_id
+    case, _, kind = wanted.rpartition(":")
+    chosen = [finding for finding in listed if finding.id == case and finding.kind.value == kind]
+    if not chosen:
+        names = {finding.id for finding in listed}
+        names |= {f"{finding.id}:{finding.kind.value}" for finding in listed}
+        raise InputError(f'no finding "{wanted[:80]}" to accept{did_you_mean(wanted, names)}')
+    return chosen

@@ -1,0 +1,77 @@
+"""The content words of questions and answers, in the language of the test set."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from answerkey.retrieval.search_words import detect_language, load_stemmer, stop_words
+from answerkey.text import fold, words
+from answerkey.types import Case
+
+_ENGLISH = "en"
+
+
+@dataclass(frozen=True)
+class SetLanguage:
+    """`code` is the ISO code of the questions' language, "" where it is not clear."""
+
+    code: str
+
+    def content(self, text: str) -> frozenset[str]:
+        """The stems of the words that are no stop words."""
+        stem = load_stemmer(self.code)
+        ignored = stop_words(self.code)
+        return frozenset(stem(word) for word in words(text) if word not in ignored)
+
+    def is_pronoun(self, word: str) -> bool:
+        return word in _word_list("pronouns", self.code)
+
+    def is_generic(self, word: str) -> bool:
+        return word in _word_list("generic", self.code)
+
+    def is_plain_answer(self, text: str) -> bool:
+        """Whether an answer is a plain yes or no, alone."""
+        return set(words(text)) <= _word_list("plain_answers", self.code)
+
+    def offers_choice(self, question: str) -> bool:
+        """Whether the question has an "or"."""
+        return not _word_list("choices", self.code).isdisjoint(words(question))
+
+    def pointer(self, question: str) -> str:
+        """The phrase of the question that points at a text the bot is not shown; else ""."""
+        folded = fold(question)
+        phrases = _data()["pointers"].get(self.code, ())
+        return next((phrase for phrase in phrases if phrase in folded), "")
+
+    @property
+    def has_word_lists(self) -> bool:
+        return self.code in _data()["generic"]
+
+
+def language_of_cases(cases: Sequence[Case]) -> SetLanguage:
+    """The language of the questions and expected answers; few short English questions are English."""
+    texts = [" ".join((case.question, *case.expected)) for case in cases]
+    code = detect_language(texts)
+    if not code and all(text.isascii() for text in texts):
+        code = _ENGLISH  # too little text to tell, and no letter of another language
+    return SetLanguage(code)
+
+
+def _word_list(name: str, code: str) -> frozenset[str]:
+    return _word_lists(name).get(code, frozenset())
+
+
+@cache
+def _word_lists(name: str) -> dict[str, frozenset[str]]:
+    return {code: frozenset(fold(text).split()) for code, text in _data()[name].items()}
+
+
+@cache
+def _data() -> dict[str, Any]:
+    path = files("answerkey.testsets").joinpath("data/questions.toml")
+    return tomllib.loads(path.read_text("utf-8"))
