@@ -87,3 +87,47 @@ def test_the_text_fits_a_terminal_and_counts_failures():
     table = [line for line in text.splitlines() if line.startswith("a_long_suite_name")]
     assert len(table) == 4
     assert all(len(line) <= 100 for line in table)
+
+
+def run_bot(cli, write, folder, name: str, right: int) -> None:
+    """A run of 30 questions to a bot whose first `right` answers are right."""
+    write(
+        "cases.json", [{"id": f"q{n}", "question": f"q {n}", "expected": "yes"} for n in range(30)]
+    )
+    code = f"def {name}(q):\n    return 'yes' if int(q.split()[1]) < {right} else 'no'\n"
+    write(f"{name}_bot.py", code)
+    suite = f"""
+        name = "s"
+        cases = ["cases.json"]
+        metrics = {{exact_match = 1}}
+        target.call = "{name}_bot:{name}"
+    """
+    shown = cli("run", write(f"{name}.toml", suite), "--out", folder, "--no-charts", "-q")
+    assert shown.code == 0, shown.err
+
+
+def test_compare_of_three_runs_prints_a_table(cli, write, tmp_path):
+    for name, right in {"good": 29, "close": 28, "bad": 3}.items():
+        run_bot(cli, write, tmp_path / name, name, right)
+    runs = [next((tmp_path / name).iterdir()) for name in ("bad", "good", "close")]
+    shown = cli("compare", *runs)
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert "has the best pass rate (97 %)" in lines[0]
+    assert lines[3].startswith("good")
+    assert lines[5].startswith("bad")
+    data = cli("compare", *runs, "--json").json
+    assert next(row["standing"] for row in data["runs"]) == "best"
+    refused = cli("compare", *runs, "--gate")
+    assert refused.code == 2
+    assert "compare two runs" in refused.last_line
+
+
+def test_summary_table_takes_the_newest_full_run_of_each_bot(cli, write, tmp_path):
+    for name, right in {"good": 29, "bad": 3}.items():
+        run_bot(cli, write, tmp_path / "all", name, right)
+    shown = cli("summary", tmp_path / "all", "--table")
+    assert shown.code == 0, shown.err
+    assert "has the best pass rate (97 %)" in shown.out
+    lonely = cli("summary", tmp_path / "nothing", "--table")
+    assert lonely.code == 2

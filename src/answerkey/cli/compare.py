@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from os.path import relpath
@@ -20,6 +20,7 @@ from answerkey.cli.scoring_options import (
 )
 from answerkey.comparison.comparison import compare_runs
 from answerkey.comparison.gate import CompareGate, end_of_comparison, gate_failures
+from answerkey.comparison.many import compare_many
 from answerkey.comparison.prefer import prefer_runs, preference_text
 from answerkey.comparison.record import comparison_json
 from answerkey.errors import InputError, SettingsError, StorageError
@@ -27,13 +28,14 @@ from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
 from answerkey.reports.comparison_files import write_comparison
+from answerkey.reports.many import many_text
 from answerkey.runs.store import DAMAGED, is_run, read_manifest
 from answerkey.user_code import names_code
 
 
 @click.command("compare")
 @click.argument("run_a", type=PATH, metavar="A")
-@click.argument("run_b", type=PATH, metavar="[B]", required=False)
+@click.argument("others", type=PATH, metavar="[B]…", nargs=-1)
 @click.option(
     "--repeats",
     multiple=True,
@@ -82,7 +84,7 @@ from answerkey.user_code import names_code
 def compare_command(
     ctx: click.Context,
     run_a: Path,
-    run_b: Path | None,
+    others: tuple[Path, ...],
     repeats: tuple[Path, ...],
     gate: bool,
     margin: float | None,
@@ -95,6 +97,8 @@ def compare_command(
 ) -> None:
     """Compare run B with run A, case by case; with one run, compare it with the baseline.
 
+    Three or more runs give a table: one line per run, with its difference from the best.
+
     The result starts with what changed, and with the cases that newly fail and newly pass. The verdict is about the
     overall score and needs the paired t-test and the Wilcoxon test to agree at 0.05. Differences are B − A.
 
@@ -106,7 +110,16 @@ def compare_command(
     Example:
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
+      answerkey compare results/large_* results/small_* results/tiny_*
     """
+    if len(others) > 1:
+        if gate or repeats or out or markdown:
+            raise click.UsageError(
+                "--gate, --repeats, --out and --markdown compare two runs; name two", ctx
+            )
+        print_table([run_a, *others], as_json)
+        return
+    run_b = others[0] if others else None
     limits = {
         "--margin": margin,
         "--max-new-failures": max_new_failures,
@@ -133,6 +146,13 @@ def compare_command(
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
     end(ending)
     ctx.exit(ending.code)
+
+
+def print_table(runs: Sequence[Path], as_json: bool) -> None:
+    """One line per run, best first."""
+    table = compare_many(runs)
+    print_result(table.to_json(), many_text(table), as_json)
+    done(table.sentence)
 
 
 @click.command("prefer")

@@ -8,6 +8,7 @@ from typing import cast
 
 import click
 
+from answerkey.cli.compare import print_table
 from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
@@ -65,6 +66,23 @@ def _group_cells(row: dict[str, object]) -> list[str]:
     return [shown, *counts, format_figure(cast("float | None", row["mean_score"]))]
 
 
+def newest_run_per_bot(folder: Path) -> list[Path]:
+    """The newest full run of each bot, of the suite that ran last."""
+    from answerkey.viewer.library import RunLibrary
+    from answerkey.viewer.many_page import newest_per_bot
+
+    library = RunLibrary(folder)
+    entries = library.readable()
+    full_runs = [entry for entry in entries if entry.is_full]
+    keys = newest_per_bot(entries, full_runs[0].name) if full_runs else []
+    if len(keys) < 2:
+        raise InputError(
+            f"{folder}: a table needs full runs of two bots, and there are {len(keys)}; "
+            "name the runs with `answerkey compare RUN RUN RUN`"
+        )
+    return [library.run(key) for key in keys]
+
+
 @click.command("summary")
 @click.argument("run", type=PATH)
 @click.option(
@@ -72,15 +90,22 @@ def _group_cells(row: dict[str, object]) -> list[str]:
     metavar="COLUMN",
     help=f"Counts and means per {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}.",
 )
+@click.option(
+    "--table", is_flag=True, help="RUN is a folder of runs: one line per bot, its newest full run."
+)
 @json_option
-def summary_command(run: Path, by: str | None, as_json: bool) -> None:
+def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> None:
     """Print the text report of a run, or with --json its summary.json. Writes nothing.
 
     \b
     Example:
+      answerkey summary results --table
       answerkey summary results/support-bot_20260102_030405 --json
       answerkey summary results/support-bot_20260102_030405 --by source_file
     """
+    if table:
+        print_table(newest_run_per_bot(run), as_json)
+        return
     partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
