@@ -44,6 +44,7 @@ BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in o
     "agreement.answer_agreement",
     "facts",
     "citations",
+    "leak",
 )
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"
