@@ -1,6 +1,6 @@
 """How far a metric and human labels agree: AUROC, kappa, the best threshold, reliability. None where undefined.
 
-The interval of AUROC comes from a bootstrap; rows of one source are drawn together, so that they do not pass for many.
+Bootstrap samples draw rows of one source together, so that they do not pass for many.
 """
 
 from __future__ import annotations

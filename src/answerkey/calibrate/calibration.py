@@ -10,6 +10,7 @@ import numpy as np
 
 from answerkey.calibrate import agreement as agree
 from answerkey.calibrate.agreement import Agreement, Aim, Reliability, agreement, auroc, interval95
+from answerkey.calibrate.auroc_interval import auroc_interval
 from answerkey.errors import InputError
 from answerkey.text import printable
 from answerkey.types import Better, Score
@@ -183,7 +184,7 @@ def calibrate_metric(
         label_cut=cut,
         direction=direction,
         auroc=None if raw is None else direction.turned(raw),
-        auroc_ci95=interval95(draws[0]) if draws else None,
+        auroc_ci95=auroc_interval(turned, positive, draws[0], groups) if draws else None,
         spearman=agree.spearman(values, labels),
         threshold=None if threshold is None else direction.sign * threshold,
         fitted=None if threshold is None else agreement(turned > threshold, positive),
