@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from answerkey.cases import read_cases, read_responses
-from answerkey.cli.catalogue import cases_command as command
+from answerkey.cli.cases import cases_command as command
 from answerkey.errors import InputError
 
 ROW = {

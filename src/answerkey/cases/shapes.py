@@ -7,6 +7,7 @@ from pathlib import Path
 
 from answerkey.cases.conversation import CONVERSATION_KEYS, conversation_cases, conversation_key
 from answerkey.cases.foreign import promptfoo
+from answerkey.cases.logs import is_stored_chat, read_log_rows, without_error_answer
 from answerkey.cases.rows import case_of_row
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.json_rows import rows_of_value, unwrap_rows
@@ -29,7 +30,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
 
     `before` is the number of the file's rows before these, where only a part of it is read.
     """
-    for number, numbered_row in enumerate(rows, start=before + 1):
+    for number, numbered_row in enumerate(read_log_rows(rows), start=before + 1):
         yield from _cases_of_row(numbered_row, number, path)
 
 
@@ -46,7 +47,9 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
         is_only_row = number == 1 and place.line <= 1
         default_name = path.stem if is_only_row else default_id
         stem = str(row.get("id") or row.get("name") or default_name)
-        yield from conversation_cases(row, key, place, stem)
+        is_log = is_stored_chat(row)
+        for case in conversation_cases(row, key, place, stem):
+            yield without_error_answer(case) if is_log else case
         return
     if "question" not in row:
         for key in CONVERSATION_KEYS:

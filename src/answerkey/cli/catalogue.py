@@ -1,73 +1,16 @@
-"""`answerkey cases`, `metrics` and `profiles`: what there is to evaluate, measure and score with."""
+"""`answerkey metrics` and `profiles`: what there is to measure and score with."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
 
 import click
 
-from answerkey.cases import read_cases
-from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.cli.output import json_option, print_json, show
 from answerkey.metrics.registry import Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
-from answerkey.text import format_count
-from answerkey.types import Case, Response
-
-
-@click.command("cases")
-@click.argument("paths", nargs=-1, required=True)
-@json_option
-def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
-    """Validate case files and list their cases.
-
-    \b
-    Example:
-      answerkey cases qa/*.md
-      answerkey cases questions.csv --json
-    """
-    if as_json:
-        print_json([_case_json(case) for case in read_cases(paths, Path())])
-        return
-    count = 0
-    for case in read_cases(paths, Path()):
-        count += 1
-        question = " ".join(case.question.split())
-        show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
-    done(format_count(count, "valid case"))
-
-
-_PLAIN = (
-    "source_file",
-    "question_num",
-    "tags",
-    "type",
-    "expected_route",
-    "acceptable_routes",
-    "priority",
-    "note",
-)
-
-
-def _case_json(case: Case) -> dict[str, object]:
-    recorded = case.recorded or Response()
-    criteria = asdict(case.criteria).items()
-    return {
-        "id": case.id,
-        "question": case.question,
-        "expected": case.expected[0] if len(case.expected) == 1 else case.expected or None,
-        **{name: getattr(case, name) for name in _PLAIN},
-        "relevant": dict(case.relevant) if case.relevant is not None else None,
-        "history": [asdict(turn) for turn in case.history],
-        "answer_criteria": {
-            key: value for key, value in criteria if value not in (None, (), False)
-        },
-        **{name: getattr(recorded, name) for name in ("answer", "contexts", "route", "retrieved")},
-        "response_time": recorded.seconds,
-        "extra": dict(case.extra),
-    }
 
 
 @click.command("metrics")

@@ -39,7 +39,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rank": "Compute ranking metrics from files of labels and rankings.",
     },
     "Data": {
-        "cases": "Validate and list cases.",
+        "cases": "Validate and list cases; choose some of a trace or log and write them to a file.",
         "audit": "Is the test set right? Wrong labels, duplicates, contradictions, with fixes.",
         "skill": "Print instructions for coding agents.",
         "completion": "Print the shell completion script.",
@@ -59,7 +59,6 @@ _MODULES = {
     "diagnose": "retrieval",
     "verify": "retrieval",
     "label-next": "calibrate",
-    "cases": "catalogue",
     "metrics": "catalogue",
     "profiles": "catalogue",
     "completion": "main",

@@ -14,6 +14,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 RESPONSE_COLUMNS: tuple[str, ...] = tuple(_TABLE["response"])
 LIVE_ANSWERS: tuple[str, ...] = tuple(_TABLE["other"]["live_answers"])
+LOG_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    column: tuple(names) for column, names in _TABLE["log"].items()
+}
 EXAMPLES: Mapping[str, str] = _TABLE["examples"]
 
 _CANONICAL = {name: column for column, names in COLUMNS.items() for name in names}
@@ -23,6 +26,7 @@ _OF_A_BOT = frozenset(
 )
 _OF_A_TRACE = frozenset(_TABLE["other"]["of_a_trace"])
 _EXPECTED_BESIDE = frozenset(_TABLE["other"]["expected_beside"])
+_OF_A_LOG = frozenset(name for names in LOG_COLUMNS.values() for name in names)
 _MOST_LISTED = 12  # names of a notice; a file may have thousands
 
 
@@ -99,6 +103,18 @@ def plain_name(written: str) -> str:
     return name
 
 
+def log_column(column: str, names: Iterable[str]) -> str | None:
+    """The name under which a table has this column of a log.
+
+    >>> log_column("session", ["question", "sessionId"])
+    'sessionId'
+    """
+    plain_names = {plain_name(name): name for name in names}
+    aliases = (name for name in LOG_COLUMNS[column] if name in plain_names)
+    alias = next(aliases, None)
+    return None if alias is None else plain_names[alias]
+
+
 def is_column(written: str) -> bool:
     """Whether this is one of the names in the table."""
     return plain_name(written) in _CANONICAL
@@ -127,7 +143,7 @@ def column_notice(columns: Mapping[str, str]) -> str:
 
 
 def _is_unused(written: str, column: str) -> bool:
-    if column in COLUMNS or column in _EXPECTED_BESIDE:
+    if column in COLUMNS or column in _EXPECTED_BESIDE or plain_name(column) in _OF_A_LOG:
         return False
     return not plain_name(written).startswith(("x_", "__"))
 

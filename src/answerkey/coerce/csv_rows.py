@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from answerkey.coerce.decode import encoding_of
+from answerkey.coerce.columns import log_column
+from answerkey.coerce.decode import encoding_of, warn_once
 from answerkey.coerce.rows import Row, name_columns
 from answerkey.coerce.values import Place
 from answerkey.errors import InputError
@@ -64,7 +65,9 @@ class _CsvTable:
                 self._start_row()
                 if any(cell.strip() for cell in cells):
                     place = Place(self._name, self._line, names=names.written)
-                    yield dict(_filled_cells(columns, self._fit(cells, columns, place))), place
+                    cells = self._fit(cells, columns, place)
+                    names_of_row = [*columns, *_number_columns(len(columns), len(cells))]
+                    yield dict(_filled_cells(names_of_row, cells)), place
         except csv.Error as error:
             raise InputError(f"{self._name}, line {self._line}: not valid CSV: {error}") from None
 
@@ -91,9 +94,25 @@ class _CsvTable:
             cells = cells[: len(columns)]
         if len(cells) == len(columns):
             return cells
+        # A bot that logs more since an update leaves the old header. A blank before the surplus
+        # is that of a sentence, whose comma was not quoted.
+        if surplus and _is_log(columns) and not surplus[0].startswith(" "):
+            added = ", ".join(_number_columns(len(columns), len(cells)))
+            fix = 'name them in the header, for example "session_id", to use them'
+            warn_once(f"{self._name}: rows have cells without a name ({added}); {fix}")
+            return cells
         problem = f"found {len(cells)} cells, expected {len(columns)} as in the header"
         fix = "quote cells that hold the separator or a line break"
         raise InputError(f"{place}: {problem}; {fix}")
+
+
+def _number_columns(first: int, last: int) -> list[str]:
+    """Names of the cells after the last that the header names."""
+    return [f"column_{number}" for number in range(first + 1, last + 1)]
+
+
+def _is_log(columns: Sequence[str]) -> bool:
+    return {"question", "answer"} <= set(columns) and log_column("time", columns) is not None
 
 
 def separator_of(file: IO[str]) -> tuple[str, int]:

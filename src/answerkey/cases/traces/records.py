@@ -82,6 +82,8 @@ def _is_plain_span(record: Table) -> bool:
     ids = record.get("context")
     if is_mapping(ids) and "trace_id" in ids and "span_id" in ids:
         return True
+    if "question" in record and not any(key in record for key in _KEYS["attributes"]):
+        return False  # a case that was made from a trace keeps the ids of its span
     has_trace = any(key in record for key in ("trace_id", "traceId", "traceID"))
     return has_trace and any(key in record for key in ("span_id", "spanId", "spanID"))
 

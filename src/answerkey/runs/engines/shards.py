@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 from answerkey.cases.check import check_cases
 from answerkey.cases.loader import case_files, read_file, relative_name
+from answerkey.cases.logs import is_read_whole
 from answerkey.cases.shapes import cases_of_rows
 from answerkey.cases.traces.reader import holds_spans
 from answerkey.coerce.decode import encoding_of
@@ -63,7 +64,12 @@ def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
     whole = Shard(0, path, relative_name(path, folder), "file")
     ending = path.suffix.lower()
     # The spans of a trace may stand anywhere in its file.
-    if path.is_dir() or path.stat().st_size == 0 or holds_spans(path, whole.name):
+    if (
+        path.is_dir()
+        or path.stat().st_size == 0
+        or holds_spans(path, whole.name)
+        or is_read_whole(path, whole.name)
+    ):
         yield whole
     elif ending == ".parquet":
         import pyarrow
