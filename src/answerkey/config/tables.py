@@ -209,6 +209,14 @@ class SuiteTable(Table, frozen=True):
         tuple[str, ...], about("Modules with your own metrics, beside the suite or installed.")
     ] = ()
     target: Annotated[TomlTable, about("The system under test: see `[target]`.")] = EMPTY
+    targets: Annotated[
+        tuple[TomlTable, ...],
+        about("Several systems under test: `[[targets]]` with a `name` each; a run per target."),
+    ] = ()
+    prompts: Annotated[
+        tuple[TomlTable, ...],
+        about("Several prompts: `[[prompts]]` with `name` and `system` or `template`."),
+    ] = ()
     judge: Annotated[
         str | TomlTable | None,
         about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.'),

@@ -31,6 +31,7 @@ class LiveTable(Table, frozen=True):
             "`recorded`, `python`, `http`, `command`, `rag`, `faq`, `full-context` or `routed-kpi`; often implied."
         ),
     ] = ""
+    name: Annotated[str, about("The name of the bot in reports and tables.")] = ""
     timeout: (
         Annotated[float, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] | None
     ) = None
@@ -51,6 +52,7 @@ class RecordedTable(Table, frozen=True):
     """kind = "recorded": answers that were given before."""
 
     kind: Annotated[str, about("`recorded`.")] = "recorded"
+    name: Annotated[str, about("The name of the bot in reports and tables.")] = ""
     answers: Annotated[
         str, about("A second file with `id` and `answer`. Default: the answers in the cases.")
     ] = ""

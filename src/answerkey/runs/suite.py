@@ -42,6 +42,8 @@ class Suite:
     metrics: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     target: TomlTable = field(default_factory=TomlTable)
+    targets: tuple[TomlTable, ...] = ()
+    prompts: tuple[TomlTable, ...] = ()
     judge: str | TomlTable | None = None
     embedding: TomlTable = field(default_factory=lambda: {"model": DEFAULT_MODEL})
     run: ExecutionTable = field(default_factory=ExecutionTable)
@@ -163,8 +165,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         check_settings(tables.JudgeTable, read.judge, "[judge]", others=["api_key"])
     retrieval = use_new_names(RetrievalTable, read.retrieval, "[retrieval]")
     check_settings(RetrievalTable, retrieval, "[retrieval]")
-    # Safe as the beginning of a folder's name.
-    name = re.sub(r"[^\w.-]", "-", read.name or default_name).strip(".-")[:80] or "run"
+    name = folder_name(read.name or default_name)
     embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
     read_table(tables.EmbeddingTable, embedding, "[embedding]")
     settings = {**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings
@@ -176,7 +177,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
                 "metrics with numbers are a profile of their own; leave the numbers or the profile out"
             )
         profile = threshold_profile(thresholds)
-    same = ("modules", "target", "judge", "run", "statistics", "variants")
+    same = ("modules", "target", "targets", "prompts", "judge", "run", "statistics", "variants")
     return Suite(
         name=name,
         cases=cases,
@@ -191,6 +192,11 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         notices=_notices(read.retrieval),
         **{key: getattr(read, key) for key in same},
     )
+
+
+def folder_name(name: str) -> str:
+    """The name of a suite, safe as the beginning of a folder's name."""
+    return re.sub(r"[^\w.-]", "-", name).strip(".-")[:80] or "run"
 
 
 def _gates(gate: tables.GateTable) -> tuple[str, ...]:

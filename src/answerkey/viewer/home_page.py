@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from answerkey.files import read_json
 from answerkey.viewer.library import SWEEP, RunEntry, RunLibrary
+from answerkey.viewer.many_page import newest_per_bot
 from answerkey.viewer.render import respond
 
 _MOST_KINDS = 3
@@ -20,7 +21,8 @@ _MOST_KINDS = 3
 class SuiteCard:
     """A suite at a glance. `newest` is its last full run, or its last run of any kind.
 
-    `change` is the difference of its pass rate from the full run before, if both are scored alike.
+    `change` is the difference of its pass rate from the full run before, if both are scored alike;
+    `bots` counts the bots that its table of runs side by side has.
     """
 
     name: str
@@ -28,15 +30,11 @@ class SuiteCard:
     change: float | None
     kinds: list[tuple[str, int]]
     runs: list[RunEntry]
+    bots: int
 
     @property
     def has_trend(self) -> bool:
         return len(self.newest.trend) > 1
-
-    @property
-    def bots(self) -> int:
-        """The number of different bots with a full run of this suite."""
-        return len({run.bot for run in self.runs if run.is_full})
 
 
 def home_page(request: Request) -> Response:
@@ -75,7 +73,8 @@ def suite_cards(entries: list[RunEntry]) -> list[SuiteCard]:
         full_runs = [run for run in runs if run.is_full]
         newest = full_runs[0] if full_runs else runs[0]
         kinds = newest.kinds[:_MOST_KINDS]
-        cards.append(SuiteCard(name, newest, _rate_change(newest), kinds, runs))
+        bots = len(newest_per_bot(entries, name))
+        cards.append(SuiteCard(name, newest, _rate_change(newest), kinds, runs, bots))
     return cards
 
 

@@ -116,6 +116,7 @@ class RunLibrary:
             manifest.count,
             selection=describe_selection(manifest.settings.selection),
             judge=judge_name(manifest.settings.judge),
+            suite_file=manifest.suite or "",
             notes=manifest.notes,
         )
         if summary is None:
@@ -166,6 +167,7 @@ class RunEntry:
     problem: str = ""
     selection: str = ""
     judge: str = ""
+    suite_file: str = ""
     notes: tuple[str, ...] = ()
     kinds: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 

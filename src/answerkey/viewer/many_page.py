@@ -68,11 +68,15 @@ def many_page(request: Request) -> Response:
 
 
 def newest_per_bot(entries: Sequence[RunEntry], suite: str) -> list[str]:
-    """The newest full run of each bot of the suite; entries are newest first."""
-    newest: dict[str, str] = {}
+    """The newest full run of each bot of the suite; entries are newest first.
+
+    The targets of one suite file make runs with names of their own: these belong together.
+    """
+    files = {entry.suite_file for entry in entries if entry.name == suite and entry.suite_file}
+    newest: dict[tuple[str, str], str] = {}
     for entry in entries:
-        if entry.name == suite and entry.is_full:
-            newest.setdefault(entry.bot, entry.run)
+        if entry.is_full and (entry.name == suite or entry.suite_file in files):
+            newest.setdefault((entry.name, entry.bot), entry.run)
     return list(newest.values())
 
 

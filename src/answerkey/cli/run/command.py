@@ -13,6 +13,7 @@ from answerkey.cli.output import COUNT, PATH, collection_option, json_option, qu
 from answerkey.cli.run import finish, loop
 from answerkey.cli.run.finish import finish_run
 from answerkey.cli.run.options import RunOptions, suite_of_run
+from answerkey.cli.run.several import run_combinations
 from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
 from answerkey.errors import InputError
 from answerkey.robustness.gates import split_gates
@@ -199,6 +200,8 @@ def run(options: RunOptions) -> int:
     if options.investigate and folder is not None:
         return loop.investigate(folder, None, options)
     suite = options.load_suite(suite_of_run(folder) if folder else options.suite)
+    if suite.targets or suite.prompts:
+        return run_combinations(suite, options)
     if folder is None and (options.investigate or options.resume):
         folder = run_to_resume(suite)
         if folder is None and options.investigate:
@@ -215,21 +218,18 @@ def run(options: RunOptions) -> int:
             folder, {}, None, resume=True, quiet=options.quiet, allow_code=True
         )
         return _finish(finished, same, options)
-    settings = options.for_engine(folder)
-    variant_run = VariantRun.of_suite(suite, settings.selection)
-    suite = replace(suite, gate=split_gates(suite.gate)[0])
     if options.dry_run:
+        settings = options.for_engine(folder)
+        variant_run = VariantRun.of_suite(suite, settings.selection)
+        suite = replace(suite, gate=split_gates(suite.gate)[0])
         return loop.dry_run(suite, settings, variant_run, as_json=options.as_json)
-    finished = loop.run_with_progress(suite, settings, options)
+    finished, variants = loop.run_suite_and_variants(suite, folder, options)
     if finished.stopped is not None or options.smoke:
         finish.show_stop(
             finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug
         )
     elif options.debug and not options.quiet:
         finish.show_failing(finished.folder, as_json=options.as_json, asked=options.resume_limit)
-    variants = None
-    if variant_run is not None and not finished.partial:
-        variants = loop.run_variants_with_progress(variant_run, finished.folder, options)
     return _finish(finished, same, options, variants)
 
 

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import closing, contextmanager, redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
+from answerkey.robustness.gates import split_gates
 from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import ask_once, rescore, run_suite
@@ -76,6 +78,18 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
         except AlreadyFinished as done:
             say(str(done))
             return Finished(done.folder)  # its gates still decide, and its reports may be missing
+
+
+def run_suite_and_variants(
+    suite: Suite, folder: Path | None, options: RunOptions
+) -> tuple[Finished, VariantReport | None]:
+    """Run or resume a suite in `folder`, then its variants if the run is complete."""
+    settings = options.for_engine(folder)
+    variant_run = VariantRun.of_suite(suite, settings.selection)
+    finished = run_with_progress(replace(suite, gate=split_gates(suite.gate)[0]), settings, options)
+    if variant_run is None or finished.partial:
+        return finished, None
+    return finished, run_variants_with_progress(variant_run, finished.folder, options)
 
 
 def run_variants_with_progress(
