@@ -123,7 +123,8 @@ class Turn:
 
     user: str
     answer: str = ""
-    tools: tuple[ToolCall, ...] = ()
+    # Arguments are a dict, which has no hash.
+    tools: tuple[ToolCall, ...] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True, slots=True)

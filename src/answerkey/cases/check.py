@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from answerkey.cases.whole_conversation import is_whole
 from answerkey.coerce.decode import warn_once
 from answerkey.errors import InputError
 from answerkey.text import format_count
@@ -36,7 +37,9 @@ def check_cases(
                 "its own (ids of Q&A files come from the file's name and the question's number)"
             )
         ids.add(key)
-        question = hash((case.question, case.history, case.extra.get("config_name")))
+        question = hash(
+            (case.question, case.history, case.extra.get("config_name"), is_whole(case))
+        )
         if question in questions:
             original = first_ids.get(question)
             repeated.append(f"{case.id} (same as {original})" if original else case.id)

@@ -5,10 +5,11 @@ Each turn is a case with the earlier turns as its history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from answerkey.cases.rows import case_of_row
+from answerkey.cases.whole_conversation import WHOLE_COLUMNS, turn_of_case, whole_case
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.turns import as_turns
 from answerkey.coerce.values import (
@@ -20,7 +21,7 @@ from answerkey.coerce.values import (
     is_number,
     items_of,
 )
-from answerkey.types import Case, Response, Turn
+from answerkey.types import Case
 
 CONVERSATION_KEYS = ("conversation", "messages", "sequence")
 _TURN_KEYS = (
@@ -42,11 +43,21 @@ def conversation_key(row: Mapping[str, object]) -> str | None:
 def conversation_cases(
     row: Mapping[str, object], key: str, place: Place, stem: str
 ) -> Iterator[Case]:
-    """A case per turn; the columns of the row itself count for every turn."""
+    """A case per turn; the columns of the row itself count for every turn.
+
+    Where the row says which tools are expected in the whole conversation, a row for it follows.
+    """
     turns = list(_turns(row, key, place))
     if not turns:
         raise place.error(key, row[key], "a list of turns")
     shared = _shared_columns(row, key)
+    labels = {name: row[name] for name in WHOLE_COLUMNS if name in row}
+    for name in labels:
+        shared.pop(name, None)
+    for_every_turn = {name: labels[name] for name in ("forbidden",) if name in labels}
+    if len(turns) == 1:
+        for_every_turn = labels
+    cases: list[Case] = []
     history = list(as_turns(shared.pop("history", None), "history", place))
     kept = _other_columns(row)
     for number, turn in enumerate(turns, start=1):
@@ -56,22 +67,38 @@ def conversation_cases(
             where = place
         # The labels of a chat are about its last reply.
         is_unlabelled = key == "messages" and number < len(turns)
-        columns = turn if is_unlabelled else {**shared, **turn}
+        columns = {**for_every_turn, **turn}
+        if not is_unlabelled:
+            columns = {**shared, **columns}
         case = case_of_row(columns, where, f"{stem}#T{number}")
         own = {name: value for name, value in case.extra.items() if name not in _TURN_KEYS}
         about = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
         min_score = None
         if key == "conversation":
             min_score = as_number(turn.get("min_score"), "min_score", where)
-        yield replace(
+        turn_case = replace(
             case,
             history=tuple(history),
             question_num=number,
             min_score=min_score,
             extra={**kept, **own, **about},
         )
-        recorded = case.recorded or Response()
-        history.append(Turn(case.question, recorded.answer or "", recorded.tools or ()))
+        yield turn_case
+        cases.append(turn_case)
+        history.append(turn_of_case(case))
+    if labels and len(turns) > 1:
+        yield _labelled_whole(cases, labels, place)
+
+
+def _labelled_whole(cases: Sequence[Case], labels: Mapping[str, object], place: Place) -> Case:
+    labelled = case_of_row({"question": cases[0].question, **labels}, place, "")
+    return replace(
+        whole_case(cases),
+        expected_tools=labelled.expected_tools,
+        forbidden_tools=labelled.forbidden_tools,
+        max_calls=labelled.max_calls,
+        forbidden=labelled.forbidden,
+    )
 
 
 def _shared_columns(row: Mapping[str, object], key: str) -> dict[str, object]:
@@ -107,11 +134,13 @@ def _turns(row: Mapping[str, object], key: str, place: Place) -> Iterator[dict[s
 
 def _turns_of_chat(row: Mapping[str, object], place: Place) -> Iterator[dict[str, object]]:
     """A turn per message of the user; the assistant's reply is its recorded answer."""
-    for turn in as_turns(row["messages"], "messages", place):
+    turns = as_turns(row["messages"], "messages", place)
+    has_calls = any(turn.tools for turn in turns)
+    for turn in turns:
         columns: dict[str, object] = {"question": turn.user}
         if turn.answer:
             columns["answer"] = turn.answer
-        if turn.tools:
+        if has_calls:
             columns["tools"] = turn.tools
         yield columns
 

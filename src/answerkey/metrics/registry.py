@@ -45,6 +45,7 @@ BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in o
     "facts",
     "citations",
     "leak",
+    "conversation.conversation_metrics",
 )
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"

@@ -9,13 +9,14 @@ from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 
+from answerkey.cases.whole_conversation import finish_whole, is_whole, whole_response
 from answerkey.runs.control import Stop
 from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Question, Response, Target, Turn
 
 Numbered = tuple[int, Case]
 Answered = tuple[int, Case, Response]
-Answers = dict[tuple[int, str], str]  # by the number of the turn too: a user may repeat a question
+Answers = dict[tuple[int, str], Turn]  # by the number of the turn too: a user may repeat a question
 Keep = Callable[[list[Answered]], None]
 _AHEAD = 4  # units queued for each worker, so that none waits while answers are scored
 
@@ -132,16 +133,23 @@ def _ask_unit(
         if stop:
             break
         turns = with_answers(case.history, answers)
+        if is_whole(case):
+            # Its turns have been asked: the row of the conversation only puts them together.
+            answered((n, finish_whole(case), whole_response(turns)))
+            continue
         response = target.ask(Question(case.id, case.question, turns))
-        answers[len(case.history), case.question] = response.answer or ""
+        answers[len(case.history), case.question] = _answered_turn(case, response)
         answered((n, replace(case, history=turns) if turns else case, response))
+
+
+def _answered_turn(case: Case, response: Response) -> Turn:
+    return Turn(case.question, response.answer or "", response.tools or ())
 
 
 def with_answers(history: Sequence[Turn], answers: Answers) -> tuple[Turn, ...]:
     """The turns; one without an answer gets the answer that was given at its place."""
     return tuple(
-        Turn(turn.user, turn.answer or answers.get((n, turn.user), ""))
-        for n, turn in enumerate(history)
+        turn if turn.answer else answers.get((n, turn.user), turn) for n, turn in enumerate(history)
     )
 
 
@@ -181,9 +189,8 @@ def resume_conversations(
     answers: dict[object, Answers] = {}
     for n, case, response in earlier:
         if talk := _conversation(case):
-            answers.setdefault((talk, n % repeats), {})[len(case.history), case.question] = (
-                response.answer or ""
-            )
+            of_repeat = answers.setdefault((talk, n % repeats), {})
+            of_repeat[len(case.history), case.question] = _answered_turn(case, response)
     for n, case in cases:
         known = answers.get((_conversation(case), n % repeats), {})
         yield n, replace(case, history=with_answers(case.history, known)) if known else case

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, cast
 
 from answerkey.cases import read_cases, read_responses
+from answerkey.cases.whole_conversation import CONVERSATION_METRICS, add_conversations
 from answerkey.coerce.columns import COLUMNS, near_column
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import json_line
@@ -88,6 +89,8 @@ def prepare(
             "[run] repeats needs a target that can be asked; recorded answers are always the same"
         )
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
+    if new and scores_conversations(suite.metrics, profile):
+        source = partial(_with_conversation_rows, source, live)
     digest, count, has_criteria = SetDigest(), 0, False
     cluster, clustered = suite.statistics.cluster, False
     kind = kind_of(
@@ -175,6 +178,16 @@ def _lacking(
             )
         rename = '; if "answer" holds the expected answers, rename it to "expected"'
         yield missing + (rename if column == "expected" and answered else "")
+
+
+def scores_conversations(metrics: Sequence[str], profile: Profile | None) -> bool:
+    """Whether a metric looks at whole conversations, so that each of them gets a row."""
+    names = {*metrics, *(profile.metrics if profile else ())}
+    return not names.isdisjoint(CONVERSATION_METRICS)
+
+
+def _with_conversation_rows(source: CaseSource, live: bool) -> Iterator[tuple[int, Case]]:
+    return enumerate(add_conversations((case for _, case in source()), live=live))
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:

@@ -1,0 +1,1 @@
+"""Whole conversations: resolved or not, asked again, contradicted, in the user's language."""

@@ -1,0 +1,213 @@
+"""Questions of a bot that the user has already answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from answerkey.language.dates import dates
+from answerkey.language.sentences import content_stems
+from answerkey.language.times import clock_times
+from answerkey.metrics.conversation.read_turns import (
+    Slot,
+    has_phrase,
+    phrase_list,
+    plain,
+    slots,
+    split_sentences,
+    value_list,
+)
+from answerkey.text import numbers
+from answerkey.types import Turn
+
+_EMAIL = re.compile(r"\S+@\S+\.\w+")
+_PHONE = re.compile(r"\+?\d[\d ()/-]{6,}\d")
+_CODE = re.compile(r"\b(?=\w*\d)[\w-]{4,}\b|#\s?\w{3,}")
+_ZIP = re.compile(r"\b\d{4,6}\b")
+_CAPITAL_NAME = re.compile(r"(?:[Nn]ame is|[Nn]ame's|I am|I'm|[Tt]his is)\s+[A-Z][a-z]+")
+_DESTINATION = re.compile(r"\b(?:to|in|for)\s+[A-Z]\w+")
+_PLACE = re.compile(r"\b(?:[Ii]n|[Ff]rom|[Nn]ear)\s+[A-Z]\w+")
+_SIZE = re.compile(r"\bsize\s+\w+|\b(?:small|medium|large|xl|xxl)\b", re.IGNORECASE)
+_AGE = re.compile(
+    r"\b\d{1,3}[- ]years?[- ]old\b|\bborn\b|\bi am \d{1,3}\b|\bi'm \d{1,3}\b", re.IGNORECASE
+)
+_NEAR = 40  # characters between the noun and its code
+_SAME_QUESTION = 0.6  # share of the words of what is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """A question of the bot, and the message in which the user had answered it."""
+
+    question: str
+    message: str
+
+
+def find_repetition(turns: Sequence[Turn], place: int) -> Repetition | None:
+    """A question in the answer at `place` that an earlier message, or that of the same turn, answers."""
+    answer = turns[place].answer
+    if has_phrase(answer, phrase_list("excuses")):
+        return None
+    messages = [turn.user for turn in turns[: place + 1]]
+    for question in questions_in(answer):
+        message = _find_message(question, messages) or _find_earlier_reply(question, turns, place)
+        if message:
+            return Repetition(question, message)
+    return None
+
+
+def questions_in(answer: str) -> list[str]:
+    """The sentences that ask the user for something; not courtesy, and not "shall I go ahead?"."""
+    questions: list[str] = []
+    for sentence in split_sentences(answer):
+        is_request = sentence.rstrip().endswith("?") or has_phrase(
+            sentence, phrase_list("requests")
+        )
+        is_conditional = plain(sentence).startswith(phrase_list("conditions"))
+        if is_request and not is_conditional and not has_phrase(sentence, phrase_list("courtesy")):
+            questions.append(sentence)
+    return questions
+
+
+def _find_message(question: str, messages: Sequence[str]) -> str:
+    """The message that already gives what a question asks for; empty where none does."""
+    slot = _find_slot(question)
+    for message in messages:
+        if slot is not None and _gives(slot, question, message):
+            return message
+        if slot is None and _states(question, message):
+            return message
+    return ""
+
+
+def _find_slot(question: str) -> Slot | None:
+    folded = plain(question)
+    for slot in slots():
+        if any(phrase in folded for phrase in slot.asks):
+            return slot
+    return None
+
+
+def _gives(slot: Slot, question: str, message: str) -> bool:
+    if slot.nouns:
+        return any(_names_code(noun, message) for noun in _nouns_of(slot, question))
+    if slot.gives in _PATTERNS:
+        return any(pattern.search(message) for pattern in _PATTERNS[slot.gives])
+    if slot.gives in ("problem", "colour", "payment"):
+        return has_phrase(message, value_list(slot.gives))
+    if slot.gives == "date":
+        has_day = has_phrase(message, value_list("days"))
+        return has_day or any(date.day is not None for date in dates(message))
+    if slot.gives == "time":
+        return bool(clock_times(message))
+    if slot.gives == "amount":
+        return any(number.currency for number in numbers(message))
+    # "How many nights?": a figure beside the same noun.
+    nouns = content_stems(plain(question).partition("how many")[2])
+    stated = content_stems(message)
+    first_noun = next(iter(_first_noun(question)), "")
+    return bool(first_noun in stated and nouns and numbers(_digits(message)))
+
+
+def _nouns_of(slot: Slot, question: str) -> list[str]:
+    """The nouns that name the kind of number that a question asks for: `user` of "your user ID"."""
+    folded = plain(question)
+    asked_with = [phrase for phrase in slot.asks if phrase in folded]
+    return [noun for noun in slot.nouns if any(noun in phrase for phrase in asked_with)]
+
+
+def _names_code(noun: str, message: str) -> bool:
+    """Whether a message has a code in the same sentence after the noun: "my order is 4711"."""
+    for sentence in split_sentences(message):
+        _before, is_there, after = plain(sentence).partition(noun)
+        if is_there and _CODE.search(after[:_NEAR]):
+            return True
+    return False
+
+
+def _first_noun(question: str) -> list[str]:
+    words_after = plain(question).partition("how many")[2].split()
+    return [stem for word in words_after[:2] for stem in content_stems(word)]
+
+
+def _digits(message: str) -> str:
+    words = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
+    return " ".join(words.get(word, word) for word in plain(message).split())
+
+
+_PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
+    "email": (_EMAIL,),
+    "phone": (_PHONE,),
+    "code": (_CODE,),
+    "zip": (_ZIP,),
+    "name": (_CAPITAL_NAME,),
+    "destination": (_DESTINATION,),
+    "place": (_PLACE,),
+    "size": (_SIZE,),
+    "age": (_AGE,),
+}
+
+
+def _subject(question: str) -> set[str]:
+    """The stems of what a question asks for, without the words of asking."""
+    return content_stems(question) - {
+        stem for word in phrase_list("request_words") for stem in content_stems(word)
+    }
+
+
+def _states(question: str, message: str) -> bool:
+    """Whether a statement of the user has the subject of the question and a value beside it."""
+    subject = _subject(question)
+    if len(subject) < 2:
+        return False
+    for sentence in split_sentences(message):
+        if sentence.rstrip().endswith("?"):
+            continue
+        has_value = bool(numbers(sentence) or _EMAIL.search(sentence) or _CODE.search(sentence))
+        if has_value and subject <= content_stems(sentence):
+            return True
+    return False
+
+
+def _find_earlier_reply(question: str, turns: Sequence[Turn], place: int) -> str:
+    """The reply to an earlier question for the same thing."""
+    slot = _find_slot(question)
+    for earlier in range(place):
+        reply = turns[earlier + 1].user
+        if reply.rstrip().endswith("?") or has_phrase(reply, phrase_list("unknown")):
+            continue
+        for other in questions_in(turns[earlier].answer):
+            is_answered = slot is None or _replies(slot, question, reply)
+            if is_answered and _asks_the_same(question, other, slot):
+                return reply
+    return ""
+
+
+def _replies(slot: Slot, question: str, reply: str) -> bool:
+    """Whether a reply has a value of the form that was asked for; a reply needs no noun."""
+    if slot.nouns:
+        nouns = [noun for noun in slot.nouns if noun in plain(reply)]
+        is_about_it = not nouns or not set(nouns).isdisjoint(_nouns_of(slot, question))
+        return is_about_it and _CODE.search(reply) is not None
+    if slot.gives == "count":
+        return bool(numbers(_digits(reply)))
+    return True
+
+
+def _asks_the_same(question: str, other: str, slot: Slot | None) -> bool:
+    if plain(question) == plain(other):
+        return True
+    if slot is not None and _find_slot(other) is slot:
+        # "How many adults?" and "How many rooms?" ask for two things, as do user and order number.
+        if slot.nouns:
+            return not set(_nouns_of(slot, question)).isdisjoint(_nouns_of(slot, other))
+        return slot.gives != "count" or _first_noun(question) == _first_noun(other)
+    if slot is not None:
+        return False
+    subject = _subject(question)
+    other_subject = _subject(other)
+    if not subject or not other_subject:
+        return False
+    shared = len(subject & other_subject)
+    return shared / len(subject | other_subject) >= _SAME_QUESTION

@@ -1,0 +1,89 @@
+"""Conversation metrics on 60 written conversations: failures are found, good ones are not accused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.metrics.plan import make_plan
+from answerkey.types import Case, Response, Score, Turn
+
+CONVERSATIONS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("conversations.jsonl").read_text("utf-8").splitlines()
+]
+METRICS = ("resolved", "asked_again", "contradicts_itself", "language_kept")
+
+
+def _score(row: dict[str, Any]) -> dict[str, Score]:
+    turns = tuple(Turn(user, answer) for user, answer in row["turns"])
+    case = Case(row["id"], turns[0].user)
+    pair = (case, Response(turns[-1].answer, turns=turns))
+    return make_plan([*METRICS, "turns_to_resolution"], {}).score([pair])[0]
+
+
+def _failures(scores: dict[str, Score]) -> set[str]:
+    failing = {"resolved": 0.0, "asked_again": 1.0, "contradicts_itself": 1.0}
+    names = {name for name, value in failing.items() if scores[name].value == value}
+    kept = scores["language_kept"].value
+    return names | ({"language_kept"} if kept is not None and kept < 1 else set())
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, set[str]]:
+    return {row["id"]: _failures(_score(row)) for row in CONVERSATIONS}
+
+
+def test_each_failure_is_found(measured: dict[str, set[str]]) -> None:
+    for name in METRICS:
+        rows = [row["id"] for row in CONVERSATIONS if name in row["fails"]]
+        missed = [row for row in rows if name not in measured[row]]
+        assert len(missed) / len(rows) <= 0.15, (name, missed)
+
+
+def test_there_are_few_false_alarms(measured: dict[str, set[str]]) -> None:
+    alarms: Counter[str] = Counter()
+    for row in CONVERSATIONS:
+        alarms.update(measured[row["id"]] - set(row["fails"]))
+    for name in METRICS:
+        count = sum(name not in row["fails"] for row in CONVERSATIONS)
+        assert alarms[name] / count <= 0.1, (name, alarms)
+
+
+def test_turns_until_the_thanks_are_counted() -> None:
+    row = {
+        "id": "x",
+        "turns": [["Open?", "From 9 to 5."], ["On Sunday?", "No."], ["Thanks", "Bye"]],
+    }
+    assert _score(row)["turns_to_resolution"].value == 2.0
+
+
+def test_other_languages_are_not_judged_by_english_phrases() -> None:
+    turns = [
+        ["Wo ist meine Bestellung und wann kommt sie an?", "Die Bestellung kommt morgen an."],
+        ["Das hilft mir nicht, ich will mit einem Menschen reden.", "Das tut mir leid."],
+    ]
+    scores = _score({"id": "x", "turns": turns})
+    assert scores["resolved"].value is None
+    assert "English only" in scores["resolved"].reason
+    assert scores["language_kept"].value == 1.0
+
+
+def test_a_single_question_is_no_conversation() -> None:
+    pair = (Case("q1", "Open?"), Response("Yes."))
+    scores = make_plan(METRICS, {}).score([pair])[0]
+    assert {score.value for score in scores.values()} == {None}
+
+
+def test_a_turn_is_judged_by_its_own_answer_only() -> None:
+    history = (
+        Turn("My order number is 99123, where is it?", "What is your order number?"),
+        Turn("99123", "It arrives on Tuesday."),
+    )
+    case = Case("q1", "And when on Tuesday?", history=history)
+    scores = make_plan(METRICS, {}).score([(case, Response("At ten."))])[0]
+    assert scores["asked_again"].value == 0.0
