@@ -25,7 +25,13 @@ from answerkey.config.retrieval_tables import (
     StoreTable,
     SweepTable,
 )
-from answerkey.config.tables import EmbeddingTable, ExecutionTable, JudgeTable, SuiteTable
+from answerkey.config.tables import (
+    EmbeddingTable,
+    EntailmentTable,
+    ExecutionTable,
+    JudgeTable,
+    SuiteTable,
+)
 from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
 from answerkey.metrics.registry import Metric, all_metrics
 from answerkey.profiles.load import ProfileTable, builtin_names, builtin_text, load_profile
@@ -144,6 +150,7 @@ def suite() -> str:
     parts += [
         _section("[judge], and `llm` of a bot", JudgeTable),
         _section("[embedding]", EmbeddingTable),
+        _section("[entailment]", EntailmentTable),
         _section("[retrieval], and `rag`", RetrievalTable),
         _section("[retrieval.chunks]", ChunkTable),
         _section("[retrieval.sweep]", SweepTable),

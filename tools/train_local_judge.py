@@ -80,7 +80,9 @@ def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
     _write("grounding/rarity", {"stems": rarity(options.data)})
     options.keep.mkdir(parents=True, exist_ok=True)
     model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
-    model.threads = 1  # for a machine with other work; more threads would wait for each other
+    model.runner.threads = (
+        1  # for a machine with other work; more threads would wait for each other
+    )
     tables = {
         name: _table(name, model, options) for name in (*FITTED_SETS, *MEASURED_SETS, SANITY_SET)
     }

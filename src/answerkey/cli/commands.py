@@ -29,6 +29,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Trust": {
         "calibrate": "Measure how well a metric or judge agrees with human labels.",
         "label-next": "List the cases whose human labels would help most, and the corrected rate.",
+        "models": "List, fetch, check and remove entailment and embedding models.",
         "metrics": "List the metrics.",
         "profiles": "List the scoring profiles, or show one.",
     },

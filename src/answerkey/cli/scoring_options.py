@@ -47,6 +47,7 @@ class ScoringOptions:
     profile: str | None = None
     without: tuple[str, ...] = ()
     model: str | None = None
+    entailment: str | None = None
     judge: str | None = None
     judge_model: str | None = None
     modules: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class ScoringOptions:
             "metrics": split_names(self.metrics or ""),
             "profile": self.profile,
             "embedding": {"model": self.model} if self.model else None,
+            "entailment": {"model": self.entailment} if self.entailment else None,
             "modules": list(self.modules),
             "judge": judge_settings(self.judge, self.judge_model),
         }
@@ -97,6 +99,11 @@ def scoring_options(metrics_help: str) -> Decorator:
         click.option(
             "--model",
             help="Embedding model: all-MiniLM-L6-v2 (default), all-MiniLM-L6-v2:int8, none, …",
+        ),
+        click.option(
+            "--entailment",
+            metavar="MODEL",
+            help="Entailment model: packaged (default), ORG/NAME, a folder, python:module:function.",
         ),
         judge_option,
         judge_model_option,

@@ -20,11 +20,12 @@ _METRIC_SETTINGS = "metric_settings"
 _NAMES = {
     "metrics": "metric versions",
     "embedding": "embedding model",
+    "entailment": "entailment model",
     _METRIC_SETTINGS: "settings of metrics",
     _CRITERIA: "criteria of the suite",
 }
 # What a metric must take for a part of the fingerprint to matter.
-_NEEDED_BY = {"embedding": "embed", "judge": "judge"}
+_NEEDED_BY = {"embedding": "embed", "entailment": "pair_model", "judge": "judge"}
 
 
 @dataclass(frozen=True, slots=True)

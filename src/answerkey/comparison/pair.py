@@ -218,6 +218,7 @@ def side_of(
         "target": settings.target,
         "judge": settings.judge,
         "embedding": settings.embedding,
+        "entailment": settings.entailment,
         "settings": settings.metrics,
         "run": {"repeats": side.repeats, "require": settings.run.require},
     }

@@ -1,4 +1,4 @@
-"""Every setting of the tables [run], [gate], [judge] and [embedding]."""
+"""Every setting of the tables [run], [gate], [judge], [embedding] and [entailment]."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from answerkey.config.declare import Table, TomlTable, about, web_address
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INT8_MODEL = f"{DEFAULT_MODEL}:int8"
+PACKAGED_NAME = "packaged"  # the entailment model of the installation
+PYTHON_PREFIX = "python:"  # begins the name of a function in place of a model
 EMPTY = msgspec.field(default_factory=TomlTable)
 
 # Endpoints of language models by name: address, default model, variable with the key.
@@ -182,6 +184,37 @@ class EmbeddingTable(Table, frozen=True):
     cache: Annotated[bool, about("`false` keeps no vector on disk.")] = True
 
 
+class EntailmentTable(Table, frozen=True):
+    """[entailment]: the model that says whether a text supports a statement."""
+
+    model: Annotated[
+        Line,
+        about("`packaged`, `org/name` of a hub, a folder, or `python:module:function`."),
+    ] = PACKAGED_NAME
+    revision: Annotated[Line, about("Branch, tag or commit of a model from a hub.")] = "main"
+    labels: Annotated[
+        tuple[str, ...],
+        about(
+            "The classes of a model that does not name them, in its order, as in "
+            '`["contradicted", "neutral", "supported"]`.'
+        ),
+    ] = ()
+    card: Annotated[
+        Path | None,
+        about("A card written by `answerkey models check`. Default: the one kept on this machine."),
+    ] = None
+    allow_code: Annotated[
+        bool,
+        about("Run the code in the model's repository; needs `revision` to be a commit."),
+    ] = False
+    cache: Annotated[bool, about("`false` keeps no result on disk.")] = True
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether it names code: a function, or a repository whose code is allowed."""
+        return self.allow_code or self.model.startswith(PYTHON_PREFIX)
+
+
 class SuiteTable(Table, frozen=True):
     """The top of the file."""
 
@@ -224,6 +257,9 @@ class SuiteTable(Table, frozen=True):
     embedding: Annotated[str | TomlTable, about("A model's name, or an `[embedding]` table.")] = (
         DEFAULT_MODEL
     )
+    entailment: Annotated[
+        str | TomlTable, about("An entailment model's name, or an `[entailment]` table.")
+    ] = PACKAGED_NAME
     run: Annotated[ExecutionTable, about("Workers, timeout and limits: see `[run]`.")] = (
         ExecutionTable()
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,8 @@ import numpy as np
 from answerkey.embed.embedder import unit_rows
 from answerkey.embed.int8 import INT8_GRAPH, INT8_WEIGHTS, int8_graph
 from answerkey.local_models.model_files import MINILM_FOLDER, open_model
-from answerkey.local_models.sessions import batches_by_length, open_session, tokenizable
-from answerkey.local_models.wordpiece import Tokens, WordPiece
-from answerkey.processes import threads_to_use
+from answerkey.local_models.sessions import BatchRunner, tokenizable
+from answerkey.local_models.wordpiece import WordPiece
 
 if TYPE_CHECKING:
     from answerkey.embed.embedder import Vectors
@@ -42,27 +40,12 @@ class MiniLM:
             self.digest = files.digest("model.onnx", "weights.bin", "tokenizer.json")
         self.dimension = files.facts.dimension
         self._tokenizer = WordPiece(files.checked("tokenizer.json"), files.facts.longest)
-        self._session = open_session(graph)
-        self._threads = threads or threads_to_use()
+        self._runner = BatchRunner(graph, "vectors", threads)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_PER_ROUND):
             part = [tokenizable(text) for text in texts[start : start + TEXTS_PER_ROUND]]
-            encodings = self._tokenizer.encode(part)
-            batches = list(batches_by_length(encodings))
-            workers = min(self._threads, len(batches)) or 1
-            with ThreadPoolExecutor(workers, "embed") as pool:  # a batch per core
-                parts = ([encodings[n] for n in batch] for batch in batches)
-                for batch, rows in zip(batches, pool.map(self._run_batch, parts), strict=True):
-                    vectors[[start + n for n in batch]] = rows
+            for n, row in enumerate(self._runner.run(self._tokenizer.encode(part)), start):
+                vectors[n] = row
         return unit_rows(vectors, len(texts), self.dimension, f"the embedding model {self.name}")
-
-    def _run_batch(self, encodings: Sequence[Tokens]) -> Vectors:
-        longest = max(len(encoding) for encoding in encodings)
-        ids = np.zeros((len(encodings), longest), np.int32)
-        mask = np.zeros_like(ids)
-        for row, encoding in enumerate(encodings):
-            ids[row, : len(encoding)] = encoding.ids
-            mask[row, : len(encoding)] = 1
-        return np.asarray(self._session.run(["vectors"], {"ids": ids, "mask": mask})[0], np.float32)

@@ -7,7 +7,6 @@ Without its file, everything that uses it goes by words only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from answerkey.cache import DiskCache, cache_folder
+from answerkey.config.tables import PACKAGED_NAME
 from answerkey.entailment.pair_model import Logits, TextPair
 from answerkey.local_models.model_files import MINILM_FOLDER, open_model
 from answerkey.local_models.row_cache import RowCache
-from answerkey.local_models.sessions import batches_by_length, open_session, tokenizable
-from answerkey.local_models.wordpiece import Tokens, WordPiece
-from answerkey.processes import threads_to_use
+from answerkey.local_models.sessions import BatchRunner, tokenizable
+from answerkey.local_models.wordpiece import WordPiece
 
 PACKAGED = Path(__file__).parent / "data"
 GRAPH = "entailment.onnx"
@@ -32,6 +31,11 @@ PAIRS_PER_ROUND = 4_096
 class EntailmentModel:
     """Logits of (premise, statement) pairs, each pair computed once. May be called from several threads."""
 
+    name = PACKAGED_NAME
+    revision = ""
+    title = "the entailment model"
+    is_fitted = True
+
     def __init__(self, folder: Path = PACKAGED, store: DiskCache | None = None) -> None:
         files = open_model(folder, CARD)
         graph = files.checked(GRAPH)
@@ -39,8 +43,7 @@ class EntailmentModel:
         self.digest = files.facts.sha256[GRAPH]
         self.temperature = files.facts.temperature
         self._tokenizer = WordPiece(tokenizer, files.facts.longest)
-        self._session = open_session(graph)
-        self.threads = threads_to_use()
+        self.runner = BatchRunner(graph, "logits")
         self.rows: RowCache[TextPair] = RowCache(
             self.digest, store, lambda row: len(row) == 3, KEPT_IN_MEMORY
         )
@@ -50,33 +53,12 @@ class EntailmentModel:
         rows = self.rows.rows(pairs, self._compute, PAIRS_PER_ROUND)
         return np.array(rows, np.float32).reshape(-1, 3) / np.float32(self.temperature)
 
-    def _compute(self, pairs: Sequence[TextPair]) -> Logits:
-        encodings = self._tokenizer.encode_pairs(
-            [(tokenizable(premise), tokenizable(statement)) for premise, statement in pairs]
+    def _compute(self, pairs: Sequence[TextPair]) -> Sequence[Logits]:
+        return self.runner.run(
+            self._tokenizer.encode_pairs(
+                [(tokenizable(premise), tokenizable(statement)) for premise, statement in pairs]
+            )
         )
-        batches = list(batches_by_length(encodings))
-        parts = ([encodings[n] for n in batch] for batch in batches)
-        rows = np.empty((len(pairs), 3), np.float32)
-        if self.threads == 1:
-            computed = map(self._run_batch, parts)
-        else:
-            with ThreadPoolExecutor(self.threads, "entailment") as pool:
-                computed = pool.map(self._run_batch, parts)
-        for batch, logits in zip(batches, computed, strict=True):
-            rows[batch] = logits
-        return rows
-
-    def _run_batch(self, encodings: Sequence[Tokens]) -> Logits:
-        longest = max(len(encoding) for encoding in encodings)
-        ids = np.zeros((len(encodings), longest), np.int32)
-        mask = np.zeros_like(ids)
-        types = np.zeros_like(ids)
-        for row, encoding in enumerate(encodings):
-            ids[row, : len(encoding)] = encoding.ids
-            types[row, : len(encoding)] = encoding.type_ids
-            mask[row, : len(encoding)] = 1
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        return np.asarray(self._session.run(["logits"], inputs)[0], np.float32)
 
 
 @cache

@@ -13,14 +13,37 @@ Logits = NDArray[np.float32]
 TextPair = tuple[str, str]  # premise and statement
 
 
-class PairModel(Protocol):
-    """A model of (premise, statement) pairs; `digest` names its weights by their content."""
+class RawPairModel(Protocol):
+    """A model of (premise, statement) pairs as it comes, without calibration.
+
+    `digest` names the weights by their content; `revision` is the commit of a model from a hub, otherwise empty.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
 
     @property
     def digest(self) -> str: ...
 
     def logits(self, pairs: Sequence[TextPair]) -> Logits:
-        """A row per pair, calibrated: supported, neutral, contradicted."""
+        """A row per pair: supported, neutral, contradicted."""
+        ...
+
+
+class PairModel(RawPairModel, Protocol):
+    """A calibrated pair model, as metrics use it."""
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the shipped combinations of words and model were fitted with these weights."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The model in the reason of a score."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from answerkey.cache import DiskCache
@@ -36,7 +36,7 @@ class RowCache(Generic[Key]):
         self._lock = threading.Lock()
 
     def rows(
-        self, keys: Sequence[Key], compute: Callable[[Sequence[Key]], Row], at_once: int
+        self, keys: Sequence[Key], compute: Callable[[Sequence[Key]], Iterable[Row]], at_once: int
     ) -> list[Row]:
         """A row per key; missing ones are computed, `at_once` at a time, and stored after each round."""
         with self._lock:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
+from answerkey.entailment.pair_model import PairModel
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import sentence_spans
 from answerkey.metrics.grounding.groundedness import groundedness
@@ -85,7 +86,9 @@ _of_marks = partial(Facts, needs=("answer", "contexts"), uses=("question",), emp
         "Share of sentences that their cited passages support together, as in ALCE.",
     ),
 )
-def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
+def citation_support(
+    pairs: Sequence[Pair], *, names: Sequence[str], pair_model: PairModel | None = None
+) -> dict[str, list[Score]]:
     """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
     answers = [cited_sentences(response.answer or "") for _, response in pairs]
     asked: dict[tuple[int, str, tuple[int, ...]], None] = {}
@@ -97,7 +100,8 @@ def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str
         (pairs[n][0], Response(text, tuple(pairs[n][1].passages[mark - 1] for mark in marks)))
         for n, text, marks in asked
     ]
-    found = dict(zip(asked, (_is_supported(score) for score in groundedness(singles)), strict=True))
+    scores = groundedness(singles, pair_model=pair_model)
+    found = dict(zip(asked, map(_is_supported, scores), strict=True))
     table = [
         _supported(sentences, n, len(pairs[n][1].passages), found)
         for n, sentences in enumerate(answers)

@@ -12,6 +12,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from answerkey.entailment.pair_model import PairModel
 from answerkey.language.claims import claims
 from answerkey.metrics.agreement.model_verdict import nearest
 from answerkey.metrics.entailment.entailed import BY_WORDS, Asked, Decider, Decision, LocalDecider
@@ -70,9 +71,10 @@ def fact_metrics(
     names: Sequence[str],
     judge: Judge | None = None,
     by_judge: bool = False,
+    pair_model: PairModel | None = None,
 ) -> dict[str, list[Score]]:
     """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
-    checked = _checked(pairs, _decider(judge, by_judge), passages=False)
+    checked = _checked(pairs, _decider(judge, by_judge, pair_model), passages=False)
     return _columns(names, checked)
 
 
@@ -105,16 +107,17 @@ def passage_fact_metrics(
     names: Sequence[str],
     judge: Judge | None = None,
     by_judge: bool = False,
+    pair_model: PairModel | None = None,
 ) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""
-    checked = _checked(pairs, _decider(judge, by_judge), passages=True)
+    checked = _checked(pairs, _decider(judge, by_judge, pair_model), passages=True)
     return _columns(names, checked)
 
 
-def _decider(judge: Judge | None, by_judge: bool) -> Decider:
+def _decider(judge: Judge | None, by_judge: bool, pair_model: PairModel | None) -> Decider:
     """The judge model where it is asked for; the local judge has none."""
     if not by_judge or judge is None or judge.name == "local":
-        return LocalDecider()
+        return LocalDecider(pair_model)
     from answerkey.metrics.entailment.entailed import JudgeDecider
 
     return JudgeDecider(judge)

@@ -8,7 +8,7 @@ A metric is a plain function of one (case, response):
 
 With `batch=True` it takes a list of pairs and returns a list of the same length. `metric_group` registers a function
 that computes several metrics in one pass. Anything else that a function needs is a keyword-only argument
-(`embed`, `judge`, `criteria`, `words`, `routes`, or a setting of its own), bound once in `Plan`.
+(`embed`, `pair_model`, `judge`, `criteria`, `words`, `routes`, or a setting of its own), bound once in `Plan`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in o
 )
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"
-PROVIDED = frozenset({"embed", "judge", "criteria", "words", "routes", "names"})
+PROVIDED = frozenset({"embed", "pair_model", "judge", "criteria", "words", "routes", "names"})
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -17,7 +17,7 @@ from answerkey.text import printable
 from answerkey.types import AnswerCriteria, Case, Outcome, Passage, Response, Target, Verdict
 
 _DEFAULT_PROFILE = "route-aware"
-_SCORING = ("profile", "metrics", "judge", "embedding")
+_SCORING = ("profile", "metrics", "judge", "embedding", "entailment")
 _KNOWN = ("answer", "expected", "contexts", "route", "criteria", "expected_route", *_SCORING)
 
 
@@ -25,7 +25,7 @@ def assert_verdict(given: str | Case, *, at_least: float | None = None, **about:
     """Raise AssertionError if the verdict on an answer does not pass, or if its score is below `at_least`.
 
     `about` may have answer, expected, contexts, route, expected_route, criteria; and profile (default `route-aware`),
-    metrics, judge, embedding. Embedding models are loaded once per process.
+    metrics, judge, embedding, entailment. Embedding models are loaded once per process.
 
     >>> assert_verdict("How long?", answer="30 days", expected="30 days", profile="uniform").passed  # doctest: +SKIP
     True

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from pathlib import Path
 
-from answerkey.config.declare import TomlTable
+from answerkey.config.declare import TomlTable, read_table
+from answerkey.config.tables import EntailmentTable
 from answerkey.errors import IncompleteError, InputError, SettingsError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
 from answerkey.runs.case_copy import CaseCopy
@@ -350,6 +351,9 @@ def _refuse_code_of_run(folder: Path, manifest: Manifest, changes: TomlTable) ->
     code: list[str] = []
     if changes.get("judge") is None and names_code(manifest.settings.judge):
         code.append(f"judge {manifest.settings.judge}")
+    entailment = read_table(EntailmentTable, manifest.settings.entailment or {}, "[entailment]")
+    if changes.get("entailment") is None and entailment.runs_code:
+        code.append(f"entailment model {entailment.model}")
     suite_path = Path(manifest.suite) if manifest.suite else None
     if suite_path and suite_path.is_file():
         code += [f"module {module}" for module in load_suite(suite_path).modules]
@@ -377,6 +381,7 @@ def _suite_to_rescore(
         ],
         "judge": judged.judge,
         "embedding": judged.embedding or {},
+        "entailment": judged.entailment or {},
         "modules": list(beside.modules) if beside else [],
         "gate": {"require": list(manifest.gate)},
         "statistics": {"cluster": settings.statistics.cluster},

@@ -32,6 +32,7 @@ class RunSettings:
     target: TomlTable | None = None
     judge: str | TomlTable | None = None
     embedding: str | TomlTable | None = None
+    entailment: TomlTable | None = None
     run: ExecutionTable = field(default_factory=ExecutionTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
     metrics: TomlTable = field(default_factory=TomlTable)

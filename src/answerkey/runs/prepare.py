@@ -143,6 +143,7 @@ def prepare(
         "metric_settings": digest_of(suite.settings),
         "judge": scorer.judge,
         "embedding": scorer.embedding,
+        **({"entailment": scorer.entailment} if scorer.entailment else {}),
         "settings": digest_of(
             {"target": without_secrets(suite.target), "settings": suite.settings}
         ),
@@ -220,6 +221,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
             target=without_secrets(suite.target) or {"kind": "recorded"},
             judge=without_secrets(suite.judge),
             embedding=without_secrets(suite.embedding),
+            entailment=suite.entailment,
             run=suite.run,
             statistics=suite.statistics,
             metrics=without_secrets(suite.settings),

@@ -30,7 +30,7 @@ _VERDICT = (
 _PLAIN = (str, int, float, dict, type(None))
 _MODULUS = 1 << 256
 # The parts of a fingerprint that make the scores.
-SCORING = ("profile", "metrics", "metric_settings", "judge", "embedding")
+SCORING = ("profile", "metrics", "metric_settings", "judge", "embedding", "entailment")
 
 
 def to_json(value: Any) -> dict[str, object]:

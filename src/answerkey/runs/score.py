@@ -11,6 +11,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from answerkey.background import begin, call_now
+from answerkey.config.tables import PACKAGED_NAME, PYTHON_PREFIX
 from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.judge.own_criteria import check_criteria
 from answerkey.metrics.plan import Plan, make_plan
@@ -40,6 +41,7 @@ class Scorer:
     plan: Plan
     judge: str = "none"
     embedding: str = "none"
+    entailment: str = ""  # empty for the packaged model
     notes: tuple[str, ...] = ()
     closing: tuple[Any, ...] = field(default=(), repr=False)
 
@@ -195,6 +197,15 @@ def make_scorer(
     ) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
+    entailment = ""
+    if "pair_model" in wanted and suite.entailment["model"] != PACKAGED_NAME:
+        from answerkey.entailment.load import fingerprint_of, load_pair_model
+
+        if str(suite.entailment["model"]).startswith(PYTHON_PREFIX):
+            import_from(suite.folder)
+        chosen = load_pair_model(**suite.entailment)
+        provided["pair_model"] = chosen
+        entailment = fingerprint_of(chosen)
     settings = {**(profile.settings if profile else {}), **suite.settings}
     of_facts = [
         metric.name for metric in metrics if metric.family == "facts" and "facts" in settings
@@ -219,7 +230,9 @@ def make_scorer(
     settings |= {name: settings["criteria"] for name in own if "criteria" in settings}
     settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
     plan = make_plan(names, provided, settings)
-    return Scorer(profile, plan, judge_name, embedding, tuple(notes), tuple(closing))
+    return Scorer(
+        profile, plan, judge_name, embedding, entailment, tuple(notes), closing=tuple(closing)
+    )
 
 
 def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[str]) -> Any:

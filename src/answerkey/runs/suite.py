@@ -18,6 +18,7 @@ from answerkey.config.declare import TomlTable, check_settings, old_names, read_
 from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.config.tables import (
     DEFAULT_MODEL,
+    PACKAGED_NAME,
     ExecutionTable,
     StatisticsTable,
     VariantsTable,
@@ -46,6 +47,7 @@ class Suite:
     prompts: tuple[TomlTable, ...] = ()
     judge: str | TomlTable | None = None
     embedding: TomlTable = field(default_factory=lambda: {"model": DEFAULT_MODEL})
+    entailment: TomlTable = field(default_factory=lambda: {"model": PACKAGED_NAME})
     run: ExecutionTable = field(default_factory=ExecutionTable)
     gate: tuple[str, ...] = ()
     criteria: tuple[Requirement, ...] = ()
@@ -185,6 +187,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         profile=profile,
         metrics=metrics,
         embedding={"model": DEFAULT_MODEL, **embedding},
+        entailment=_entailment_table(read.entailment, folder),
         gate=_gates(read.gate),
         criteria=read_criteria(read.criteria),
         settings=settings,
@@ -197,6 +200,19 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
 def folder_name(name: str) -> str:
     """The name of a suite, safe as the beginning of a folder's name."""
     return re.sub(r"[^\w.-]", "-", name).strip(".-")[:80] or "run"
+
+
+def _entailment_table(table: str | TomlTable, folder: Path) -> TomlTable:
+    """The table [entailment]; a folder or card beside the suite is found from everywhere."""
+    if isinstance(table, str):
+        table = {"model": table}
+    table = {"model": tables.PACKAGED_NAME, **table}
+    read_table(tables.EntailmentTable, table, "[entailment]")
+    for key in ("model", "card"):
+        path = folder / str(table.get(key, ""))
+        if key in table and table[key] != PACKAGED_NAME and path.exists():
+            table[key] = str(path.resolve())
+    return table
 
 
 def _gates(gate: tables.GateTable) -> tuple[str, ...]:
@@ -237,6 +253,8 @@ def _put(table: TomlTable, path: list[str], value: Any) -> None:
     for key in path[:-1]:
         inner = table.setdefault(key, {})
         if not isinstance(inner, dict):
-            inner = table[key] = {"model" if key == "embedding" else "preset": inner}
+            inner = table[key] = {
+                "model" if key in ("embedding", "entailment") else "preset": inner
+            }
         table = cast("TomlTable", inner)
     table[path[-1]] = value

@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 
+from answerkey.entailment.pair_model import PairModel
 from answerkey.language.frames import without_frame
 from answerkey.language.refusal import answering_part, refusal
 from answerkey.language.sentences import language_of, pieces, sentence_spans
@@ -21,6 +22,7 @@ from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_fitted, load_numbers
+from answerkey.metrics.entailment.own_model import own_agreement
 from answerkey.metrics.facts import LONG_FROM, LONG_TO, fact_recalls
 from answerkey.metrics.refusal import should_decline
 from answerkey.metrics.registry import metric
@@ -81,8 +83,10 @@ _ALIASES = re.compile(
     empty="0 for an empty answer",
     version=11,
 )
-def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
+def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
+    if pair_model is not None and not pair_model.is_fitted:
+        return own_agreement(pairs, pair_model)
     found = [word_features(*pair) for pair in pairs]
     odds = iter(
         agreement_odds(

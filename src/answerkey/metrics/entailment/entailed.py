@@ -15,13 +15,16 @@ from typing import Protocol
 import numpy as np
 
 from answerkey.cache import digest
+from answerkey.config.tables import PACKAGED_NAME
+from answerkey.entailment.load import load_pair_model
 from answerkey.entailment.packaged import load_model
-from answerkey.entailment.pair_model import Entailment, probabilities
+from answerkey.entailment.pair_model import Entailment, PairModel, probabilities
 from answerkey.errors import SettingsError
 from answerkey.language.refusal import refusal
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
 from answerkey.metrics.entailment.contradiction import contradicts
+from answerkey.metrics.entailment.own_model import own_groundedness
 from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, read_answers
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
@@ -31,20 +34,21 @@ from answerkey.types import Case, Pair, Passage, Requirement, Response, Score
 NO_MODEL = "this installation has no entailment model"
 
 
-def entail(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+def entail(pairs: Sequence[tuple[str, str]], *, model: str = PACKAGED_NAME) -> list[Entailment]:
     """For each (premise, statement) the probabilities that the premise supports, ignores and contradicts the statement.
 
-    English only, and at most about 180 words together: longer texts are cut.
+    `model` is one that `[entailment]` can name. The packaged model knows English only and reads about 180 words of a pair;
+    longer texts are cut.
 
     >>> entail([("It opened in 1932.", "It opened in 1951.")])[0].contradicted  # doctest: +SKIP
     0.93
     """
-    model = load_model()
-    if model is None:
+    chosen = load_pair_model(model)
+    if chosen is None:
         raise SettingsError(f"{NO_MODEL}; install answerkey again")
     if not pairs:
         return []
-    rows = probabilities(model.logits([(premise, statement) for premise, statement in pairs]))
+    rows = probabilities(chosen.logits([(premise, statement) for premise, statement in pairs]))
     return [Entailment(*(round(float(number), 6) for number in row)) for row in rows]
 
 
@@ -55,11 +59,13 @@ def entail(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
     uses=("question",),
     empty="not applicable to a refusal, to an answer without a sentence, and to other languages than English",
 )
-def entailment(pairs: Sequence[Pair]) -> list[Score]:
+def entailment(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) -> list[Score]:
     """Probability that the passages support the answer's worst sentence, by the entailment model alone."""
-    model = load_model()
+    model = pair_model or load_model()
     if model is None:
         return [Score.not_applicable(NO_MODEL) for _ in pairs]
+    if not model.is_fitted:
+        return own_groundedness(pairs, model, use_combination=False)
     return [_score(answer) for answer in read_answers(pairs, model)]
 
 
@@ -131,6 +137,9 @@ class LocalDecider:
     True
     """
 
+    def __init__(self, pair_model: PairModel | None = None) -> None:
+        self._pair_model = pair_model
+
     def decide(self, asked: Sequence[Asked]) -> list[Decided]:
         pairs = [
             (
@@ -139,7 +148,8 @@ class LocalDecider:
             )
             for one in asked
         ]
-        return [_decided(one, score) for one, score in zip(asked, groundedness(pairs), strict=True)]
+        scores = groundedness(pairs, pair_model=self._pair_model)
+        return [_decided(one, score) for one, score in zip(asked, scores, strict=True)]
 
 
 def _share_a_word(statement: str, texts: Sequence[str]) -> bool:
@@ -155,6 +165,7 @@ def _share_a_word(statement: str, texts: Sequence[str]) -> bool:
 def _decided(asked: Asked, score: Score) -> Decided:
     sentences: Sequence[SentenceFinding] = score.details.get("sentences", ())
     by_model = score.details.get("by_model")
+    model_name = score.details.get("model")
     found: list[Decision] = []
     start = 0
     for statement in asked.statements:
@@ -166,16 +177,24 @@ def _decided(asked: Asked, score: Score) -> Decided:
             first, last = worst["span"]
             quote = asked.texts[worst["passage"]][first:last]
         supported = 1 - worst["probability"] if worst else 0.0
-        if supported >= SUPPORTED_FROM and not _share_a_word(
-            statement, asked.texts if by_model else (quote,)
-        ):
-            supported = 0.0  # not a word in common
-        denied = bool(worst and worst["contradicted"]) or (
-            bool(quote) and contradicts(statement, quote)
-        )
+        denied = bool(worst and worst["contradicted"])
+        if model_name is None:  # the rules were made beside the packaged model
+            if supported >= SUPPORTED_FROM and not _share_a_word(
+                statement, asked.texts if by_model else (quote,)
+            ):
+                supported = 0.0  # not a word in common
+            denied = denied or (bool(quote) and contradicts(statement, quote))
         found.append(Decision(supported, denied, quote))
         start = end + 1
-    return Decided(tuple(found), "" if by_model is None else BY_MODEL if by_model else BY_WORDS)
+    return Decided(tuple(found), _name_decider(by_model, model_name))
+
+
+def _name_decider(by_model: bool | None, model_name: str | None) -> str:
+    if by_model is None:
+        return ""
+    if model_name is not None:
+        return f"by the model {model_name}"
+    return BY_MODEL if by_model else BY_WORDS
 
 
 _SUPPORTS = "The ANSWER states or clearly implies: "

@@ -31,6 +31,7 @@ from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.figure_context import differences
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.entailment.contradiction import surely_contradicts
+from answerkey.metrics.entailment.own_model import own_groundedness
 from answerkey.metrics.grounding.sentence_features import (
     ANSWERS_AT_ONCE,
     ReadAnswer,
@@ -116,12 +117,20 @@ _EMPTY = "1 for an answer that says nothing; 0 for one with no passage to suppor
     empty=_EMPTY,
     version=6,
 )
-def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
+def groundedness(
+    pairs: Sequence[Pair],
+    *,
+    without_passages: str = "zero",
+    pair_model: PairModel | None = None,
+) -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
 
     `without_passages` is "zero", or "skip" where a response without passages is not applicable.
     """
-    return _scores(pairs, without_passages, load_model())
+    model = pair_model or load_model()
+    if model is None or model.is_fitted:
+        return _scores(pairs, without_passages, model)
+    return own_groundedness(pairs, model, skip_without_passages=without_passages == "skip")
 
 
 @metric(

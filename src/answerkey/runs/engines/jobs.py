@@ -35,6 +35,7 @@ _SETUP = (
     "modules",
     "judge",
     "embedding",
+    "entailment",
     "criteria",
     "settings",
 )  # what a scorer is made of
