@@ -14,6 +14,12 @@ _LISTED = 40
 @click.command("audit")
 @click.argument("cases", nargs=-1, required=True)
 @click.option(
+    "--documents",
+    metavar="DIR",
+    help="Where the answers come from: a folder of text, Markdown or PDF, a BEIR folder, a JSON "
+    "file of chunks, or a suite with [retrieval].",
+)
+@click.option(
     "--at-least",
     type=click.FloatRange(0, 1),
     default=REPORTED_FROM,
@@ -34,6 +40,7 @@ _LISTED = 40
 @json_option
 def audit_command(
     cases: tuple[str, ...],
+    documents: str | None,
     at_least: float,
     accepted_names: tuple[str, ...],
     note: str,
@@ -50,20 +57,23 @@ def audit_command(
 
     \b
     Example:
-      answerkey audit cases.csv --gate
+      answerkey audit cases.csv --documents docs --gate
       answerkey audit cases.csv --accept q17 --note "both are right"
     """
     from answerkey.cases import read_cases
     from answerkey.embed import load_embedder
     from answerkey.testsets.audit.accepted import audit_file, read_accepted
+    from answerkey.testsets.audit.document_set import find_documents, read_documents
     from answerkey.testsets.audit.run_audit import audit_cases
 
     store = audit_file(cases)
     embed = None
     if model != "none":
         embed = load_embedder(model) if model else load_embedder()
+    source = documents or find_documents(cases)
     audit = audit_cases(
         list(read_cases(cases)),
+        documents=None if source is None else read_documents(source),
         embed=embed,
         accepted=read_accepted(store),
         at_least=at_least,

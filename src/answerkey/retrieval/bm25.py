@@ -49,9 +49,10 @@ class Bm25:
         """The best chunks of each question; a chunk with score 0 is no hit."""
         step = max(1, _SCORES_AT_ONCE // max(self.chunks, 1))
         blocks = [questions[start : start + step] for start in range(0, len(questions), step)]
-        return merge_blocks([select_top(self._score(block), pool) for block in blocks], pool)
+        return merge_blocks([select_top(self.score_chunks(block), pool) for block in blocks], pool)
 
-    def _score(self, questions: Sequence[str]) -> Floats:
+    def score_chunks(self, questions: Sequence[str]) -> Floats:
+        """The score of every chunk for each question; -inf where they share no word."""
         scores = np.zeros((len(questions), self.chunks))
         for row, question in zip(scores, questions, strict=True):
             for word, count in Counter(question_words(question, self.language)).items():

@@ -48,12 +48,8 @@ def check_named_subject(cases: Sequence[Case], language: SetLanguage) -> Iterato
 def _nameless_probability(question: str, language: SetLanguage) -> float:
     """0 for a question that names something."""
     every_word = words(question)
-    named = [
-        word
-        for word in every_word
-        if language.content(word) and not language.is_generic(word) and not word.isdigit()
-    ]
-    if named or not every_word:
+    subject = [word for word in language.subject(question) if not word.isdigit()]
+    if subject or not every_word:
         return 0.0
     if any(language.is_pronoun(word) for word in every_word):
         return 0.95

@@ -28,6 +28,11 @@ class SetLanguage:
         ignored = stop_words(self.code)
         return frozenset(stem(word) for word in words(text) if word not in ignored)
 
+    def subject(self, text: str) -> frozenset[str]:
+        """The stems of the words that name something."""
+        names = (word for word in words(text) if not self.is_generic(word))
+        return self.content(" ".join(names))
+
     def is_pronoun(self, word: str) -> bool:
         return word in _word_list("pronouns", self.code)
 

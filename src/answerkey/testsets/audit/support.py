@@ -2,7 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from answerkey.language.claims import claims
 from answerkey.metrics.entailment.contradiction import contradicts
+from answerkey.metrics.entailment.entailed import Asked, Decision, LocalDecider
+from answerkey.retrieval.chunks import Chunking, cut_pages
+from answerkey.retrieval.corpus import Page
+from answerkey.testsets.audit.question_words import SetLanguage
+
+# The decider reads every sentence; a long page has a few that matter.
+_WINDOW = Chunking("sentence", 60, 0)
+_WINDOWS_READ = 5
+_HOLDS_FROM = 0.5
+_MOST_CLAIMS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How far texts support an answer.
+
+    `share` is the mean probability of its statements; `weakest` is the statement with the least,
+    `least`; `quote` is the evidence nearest to it; `missing` are the statements without support.
+    """
+
+    share: float
+    least: float
+    weakest: str
+    quote: str
+    contradicted: bool
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SupportQuestion:
+    """An answer to a question, and the texts that should support it."""
+
+    question: str
+    answer: str
+    texts: tuple[str, ...]
+
+
+def measure_support(questions: Sequence[SupportQuestion], language: SetLanguage) -> list[Support]:
+    """The support of each answer, decided in one batch."""
+    checks: list[Asked] = []
+    for one in questions:
+        statements = claims(one.answer)[:_MOST_CLAIMS] or (one.answer,)
+        texts = tuple(crop_text(text, one.answer, language) for text in one.texts)
+        checks.append(Asked(one.question, texts, statements))
+    results = LocalDecider().decide(checks)
+    return [
+        _summarise(check.statements, result.decisions)
+        for check, result in zip(checks, results, strict=True)
+    ]
+
+
+def _summarise(statements: Sequence[str], decisions: Sequence[Decision]) -> Support:
+    pairs = list(zip(statements, decisions, strict=True))
+    weakest, decision = min(pairs, key=lambda pair: pair[1].supported)
+    return Support(
+        share=sum(one.supported for _, one in pairs) / len(pairs),
+        least=decision.supported,
+        weakest=weakest,
+        quote=decision.quote,
+        contradicted=any(one.contradicted and one.supported < _HOLDS_FROM for _, one in pairs),
+        missing=tuple(statement for statement, one in pairs if one.supported < _HOLDS_FROM),
+    )
+
+
+def crop_text(text: str, answer: str, language: SetLanguage) -> str:
+    """The windows of a page that share most words with the answer, in their order."""
+    windows = cut_pages([Page("", text, "")], _WINDOW)
+    if len(windows) <= _WINDOWS_READ:
+        return text
+    content = language.content(answer)
+    shares = [len(content & language.content(window.text)) for window in windows]
+    best = sorted(range(len(windows)), key=lambda n: -shares[n])[:_WINDOWS_READ]
+    return "\n".join(windows[n].text for n in sorted(best))
+
+
+def nearest_window(text: str, answer: str, language: SetLanguage) -> str:
+    """The part of a page that shares most words with the answer; "" for an empty page."""
+    windows = cut_pages([Page("", text, "")], _WINDOW)
+    content = language.content(answer)
+    best = max(windows, key=lambda one: len(content & language.content(one.text)), default=None)
+    return " ".join(best.text.split()) if best else ""
 
 
 def states_opposite(first: str, second: str) -> bool:

@@ -1,0 +1,92 @@
+"""How well the labels of a case fit its question and answer, beside all other pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from answerkey.testsets.audit.document_set import MEANING_WEIGHT, DocumentSet, PageScores
+from answerkey.types import Case
+
+_CANDIDATES = 3
+_LEAST_SCORE = 0.01
+_LARGEST_RATIO = 5.0  # log; a label that shares no word is not infinitely wrong
+# The margin at which a label is as likely wrong as right, and how fast that changes. Set on the
+# development set of tools/measure_testsets.py; without an expected answer there is less to compare.
+_EVEN_WITH_ANSWER = 0.5
+_EVEN_WITHOUT_ANSWER = 1.2
+_STEEPNESS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMatch:
+    """The labels of a case against the other pages.
+
+    `labels` and `others` are page numbers, the best other page first. `margin` is positive where
+    another page fits better than every label; `question_cosine` is that of the best page.
+    """
+
+    labels: tuple[int, ...]
+    others: tuple[int, ...]
+    margin: float
+    best_words: float
+    best_meaning: float
+    fits: Mapping[int, tuple[float, float]]
+
+    def error_probability(self, *, has_answer: bool) -> float:
+        """The chance that none of the labels is right."""
+        even = _EVEN_WITH_ANSWER if has_answer else _EVEN_WITHOUT_ANSWER
+        return sigmoid(_STEEPNESS * (self.margin - even))
+
+
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, value))))
+
+
+def case_text(case: Case) -> str:
+    """The text that a right label fits: the question with its expected answer."""
+    return " ".join((case.question, *case.expected[:1]))
+
+
+def match_labels(
+    cases: Sequence[Case], labels: Mapping[str, Sequence[int]], documents: DocumentSet
+) -> list[LabelMatch]:
+    """One match per case; cases without a label get their best pages only."""
+    rows = documents.scores([case_text(case) for case in cases])
+    return [
+        _match_case(tuple(labels.get(case.id, ())), row)
+        for case, row in zip(cases, rows, strict=True)
+    ]
+
+
+def _match_case(labels: tuple[int, ...], row: PageScores) -> LabelMatch:
+    is_other = np.ones(len(row.words), bool)
+    is_other[list(labels)] = False
+    others = _best_pages(row, np.flatnonzero(is_other).tolist())
+    margin = 0.0
+    if labels and others:
+        best_words = float(row.words[is_other].max())
+        own_words = max(float(row.words[page]) for page in labels)
+        best_meaning = float(row.meaning[is_other].max())
+        own_meaning = max(float(row.meaning[page]) for page in labels)
+        ratio = math.log((best_words + _LEAST_SCORE) / (own_words + _LEAST_SCORE))
+        margin = min(_LARGEST_RATIO, ratio) + MEANING_WEIGHT * (best_meaning - own_meaning)
+    return LabelMatch(
+        labels=labels,
+        others=others,
+        margin=margin,
+        best_words=float(row.words.max(initial=0.0)),
+        best_meaning=float(row.meaning.max(initial=0.0)),
+        fits={page: (float(row.words[page]), float(row.meaning[page])) for page in labels},
+    )
+
+
+def _best_pages(row: PageScores, pages: list[int]) -> tuple[int, ...]:
+    """The pages that fit best, from the best by words and the best by meaning."""
+    by_words = sorted(pages, key=lambda page: -row.words[page])[:_CANDIDATES]
+    by_meaning = sorted(pages, key=lambda page: -row.meaning[page])[:_CANDIDATES]
+    pool = [page for page in dict.fromkeys((*by_words, *by_meaning)) if row.words[page] > 0]
+    return tuple(sorted(pool, key=lambda page: -row.fit(page))[:_CANDIDATES])

@@ -1,0 +1,188 @@
+"""How well `audit` and `generate` work, on data that nothing was fitted on.
+
+    python tools/measure_testsets.py audit --data ../shared/data     # injected label errors
+    python tools/measure_testsets.py speed                           # 1,000 cases, 5,000 passages
+
+The folder of --data has `scifact`, `cranfield` and `testset` (docs/how-to/test-sets.md). The set in
+`tools/audit_set` was written for this measurement: ten documents of six sections, one question per
+section. An injected error gives a case, instead of its labels, other passages of the same document;
+where a document is one passage (SciFact), it gives one of the ten passages that are most like it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from answerkey.api import load_cases
+from answerkey.embed import load_embedder
+from answerkey.embed.minilm import MiniLM
+from answerkey.retrieval.bm25 import Formula, build_bm25
+from answerkey.retrieval.corpus import Page, read_corpus
+from answerkey.testsets.audit.document_set import DocumentSet
+from answerkey.testsets.audit.label_match import match_labels
+from answerkey.testsets.audit.run_audit import audit_cases
+from answerkey.types import Case
+
+OWN_SET = Path(__file__).parent / "audit_set"
+INJECTED = 0.15
+SEEDS = 20
+MOST_CASES = 300
+
+
+@dataclass(frozen=True)
+class TestSet:
+    name: str
+    pages: list[Page]
+    cases: list[Case]
+
+
+def own_set() -> TestSet:
+    """The sections of `audit_set`, each with its question and answer."""
+    pages: list[Page] = []
+    cases: list[Case] = []
+    for file in sorted(OWN_SET.glob("*.md")):
+        for section in re.split(r"^## ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            text, question, answer = re.split(r"\n[QA]: ", section.strip())
+            name = f"{file.stem}#{text.splitlines()[0]}"
+            pages.append(Page(name, text, file.stem))
+            cases.append(Case(name, question, (answer,), relevant={name: 1.0}))
+    return TestSet("own set", pages, cases)
+
+
+def shared_sets(data: Path) -> list[TestSet]:
+    chosen = random.Random(1)
+    scifact = load_cases(data / "scifact" / "dev.jsonl")
+    return [
+        TestSet(
+            "published set",
+            read_corpus(data / "testset" / "docs.json"),
+            load_cases(data / "testset" / "questions.json"),
+        ),
+        TestSet(
+            "SciFact",
+            read_corpus(data / "scifact" / "corpus.jsonl"),
+            chosen.sample(scifact, min(MOST_CASES, len(scifact))),
+        ),
+    ]
+
+
+def wrong_labels(test_set: TestSet, rng: random.Random) -> list[list[str]]:
+    """For each case the labels of an injected error, [] where there is no other passage."""
+    by_document: dict[str, list[str]] = defaultdict(list)
+    for page in test_set.pages:
+        by_document[page.document].append(page.id)
+    pages = {page.id: page for page in test_set.pages}
+    index = build_bm25([page.text for page in test_set.pages], Formula(language="en"))
+    wrong: list[list[str]] = []
+    for case in test_set.cases:
+        labels = list(case.relevant or {})
+        row: list[str] = []
+        for label in labels:
+            others = [one for one in by_document[pages[label].document] if one not in labels]
+            if len(by_document[pages[label].document]) == 1:
+                near: list[int] = index.search([pages[label].text], 11).chunk[0].tolist()
+                others = [test_set.pages[n].id for n in near if n >= 0]
+                others = [one for one in others if one not in labels]
+            if others:
+                row.append(rng.choice(others))
+        wrong.append(row if len(row) == len(labels) else [])
+    return wrong
+
+
+def measure_injected(test_set: TestSet) -> str:
+    """AUROC of the probability that labels are wrong, and precision at the number injected."""
+    documents = DocumentSet(test_set.pages, load_embedder(), print)
+    cases = [c for c in test_set.cases if all(one in documents.numbers for one in c.relevant or {})]
+    test_set = replace(test_set, cases=cases)
+    rng = random.Random(7)
+    areas: list[float] = []
+    precisions: list[float] = []
+    for _ in range(SEEDS):
+        wrong = wrong_labels(test_set, rng)
+        chosen = set(rng.sample(range(len(cases)), round(INJECTED * len(cases))))
+        injected = {number for number in chosen if wrong[number]}
+        labels = {
+            case.id: [
+                documents.numbers[one]
+                for one in (wrong[number] if number in injected else case.relevant or {})
+            ]
+            for number, case in enumerate(cases)
+        }
+        matches = match_labels(cases, labels, documents)
+        errors = [
+            match.error_probability(has_answer=bool(case.expected))
+            for case, match in zip(cases, matches, strict=True)
+        ]
+        areas.append(area_under_curve(errors, injected))
+        first = sorted(range(len(cases)), key=lambda number: -errors[number])[: len(injected)]
+        precisions.append(len(injected.intersection(first)) / len(injected))
+    return (
+        f"{test_set.name}: {len(cases)} cases, {len(test_set.pages)} passages, {INJECTED:.0%} "
+        f"injected: AUROC {np.mean(areas):.3f}, precision at that number {np.mean(precisions):.3f}"
+        f" (by chance {INJECTED:.2f})"
+    )
+
+
+def area_under_curve(scores: Sequence[float], positive: set[int]) -> float:
+    above = np.array([score for n, score in enumerate(scores) if n in positive])
+    below = np.array([score for n, score in enumerate(scores) if n not in positive])
+    wins = (above[:, None] > below).mean() + 0.5 * (above[:, None] == below).mean()
+    return float(wins)
+
+
+def measure_speed(cases_count: int, passages_count: int) -> str:
+    """The time of an audit beside that of embedding its passages once, without caches."""
+    source = own_set()
+    rng = random.Random(3)
+    sentences = [s for page in source.pages for s in re.split(r"(?<=[.]) ", page.text)]
+    pages = [
+        Page(f"p{n}", f"Item {n}. " + " ".join(rng.sample(sentences, 8)), f"d{n // 10}")
+        for n in range(passages_count)
+    ]
+    cases: list[Case] = []
+    for n in range(cases_count):
+        page = rng.choice(pages)
+        sentence = rng.choice(re.split(r"(?<=[.]) ", page.text)[1:])
+        question = f"What do the rules of item {page.id[1:]} say about {sentence.split()[-1]}"
+        cases.append(Case(f"q{n}", question, (sentence,), relevant={page.id: 1.0}))
+    model = MiniLM()
+    started = time.perf_counter()
+    model.embed([page.text for page in pages])
+    once = time.perf_counter() - started
+    started = time.perf_counter()
+    audit_cases(cases, documents=pages, embed=load_embedder(), step=print)
+    whole = time.perf_counter() - started
+    return (
+        f"{cases_count} cases, {passages_count} passages: embedding once {once:.0f} s, audit "
+        f"{whole:.0f} s, {whole / once:.1f} times"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("audit", "speed"))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--cases", type=int, default=1_000)
+    parser.add_argument("--passages", type=int, default=5_000)
+    options = parser.parse_args()
+    if options.what == "speed":
+        print(measure_speed(options.cases, options.passages))
+        return 0
+    sets = [own_set(), *(shared_sets(options.data) if options.data else [])]
+    for test_set in sets:
+        print(measure_injected(test_set), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
