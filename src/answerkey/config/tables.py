@@ -84,6 +84,20 @@ class VariantsTable(Table, frozen=True):
     ] = "en"
 
 
+class UserTable(Table, frozen=True):
+    """[user]: a simulated user, played by the judge's model; each case becomes a conversation."""
+
+    goal: Annotated[
+        str,
+        about(
+            "What the user wants. Default: the column `goal` of a case, or else its question, "
+            "which is always the first message."
+        ),
+    ] = ""
+    persona: Annotated[str, about("Who the user is and how they write.")] = ""
+    max_turns: Annotated[int, about("Most messages of the user.", ge=1, le=100)] = 10
+
+
 class FactsTable(Table, frozen=True):
     """[facts]: how the facts metrics decide."""
 
@@ -272,6 +286,10 @@ class SuiteTable(Table, frozen=True):
     variants: Annotated[
         VariantsTable, about('Variants of the questions: `kinds = ["typos"]`; see `[variants]`.')
     ] = VariantsTable()
+    user: Annotated[
+        UserTable | None,
+        about("A simulated user instead of single questions: see `[user]`."),
+    ] = None
     facts: Annotated[
         FactsTable, about("`judge = true`: the judge decides the facts, not the entailment model.")
     ] = FactsTable()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, cast
+
+import msgspec
 
 from answerkey.cases import read_cases, read_responses
 from answerkey.cases.whole_conversation import CONVERSATION_METRICS, add_conversations
@@ -25,6 +27,7 @@ from answerkey.runs.records import SetDigest, cluster_of, digest_of, digest_of_m
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
+from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import kind_of, make_target
 from answerkey.types import Case, Profile, Target
 
@@ -100,6 +103,7 @@ def prepare(
     known = KnownGroups(whole=selection.whole, open=any_route)
     lacking, carried, answered = ["expected", "relevant"], dict[str, None](), True
     copy = CaseCopy(source) if cases is None else None
+    goals: dict[str, str] = {}
     for n, case in source():
         line = json_line(to_json(case), sort=True)
         digest.add(line)
@@ -113,6 +117,8 @@ def prepare(
         if cluster and not clustered:
             clustered = cluster == "none" or cluster_of(case, cluster) is not None
         has_criteria = has_criteria or bool(case.requirements)
+        if suite.user is not None and case.extra.get("goal"):
+            goals[case.id] = str(case.extra["goal"])
     if copy:
         copy.finish()
     if count == 0:
@@ -133,6 +139,8 @@ def prepare(
         target = target or make_target(
             suite.target, suite.folder, read_responses, suite.run.timeout
         )
+        if new and suite.user is not None:
+            target = _with_simulated_user(target, suite, goals, judge)
     except BaseException:
         scorer.close()
         raise
@@ -146,6 +154,7 @@ def prepare(
         **({"entailment": scorer.entailment} if scorer.entailment else {}),
         "settings": digest_of(
             {"target": without_secrets(suite.target), "settings": suite.settings}
+            | _user_settings(suite)
         ),
     }
     return Prepared(
@@ -179,6 +188,27 @@ def _lacking(
             )
         rename = '; if "answer" holds the expected answers, rename it to "expected"'
         yield missing + (rename if column == "expected" and answered else "")
+
+
+def _with_simulated_user(
+    target: Target, suite: Suite, goals: Mapping[str, str], judge: Any
+) -> Target:
+    from answerkey.runs.simulated_user import simulate_user
+
+    if suite.user is None:
+        return target
+    if isinstance(target, Recorded):
+        raise SettingsError("[user] needs a target that can be asked; recorded answers cannot")
+    judge = judge or suite.judge
+    max_cost = suite.run.max_cost
+    return simulate_user(target, suite.user, goals, judge, suite.folder, max_cost=max_cost)
+
+
+def _user_settings(suite: Suite) -> dict[str, object]:
+    """The settings of a simulated user, which shape the answers; nothing without one."""
+    if suite.user is None:
+        return {}
+    return {"user": msgspec.structs.asdict(suite.user)}
 
 
 def scores_conversations(metrics: Sequence[str], profile: Profile | None) -> bool:

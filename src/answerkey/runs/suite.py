@@ -21,6 +21,7 @@ from answerkey.config.tables import (
     PACKAGED_NAME,
     ExecutionTable,
     StatisticsTable,
+    UserTable,
     VariantsTable,
 )
 from answerkey.errors import SettingsError, did_you_mean
@@ -54,6 +55,7 @@ class Suite:
     retrieval: TomlTable = field(default_factory=TomlTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
     variants: VariantsTable = field(default_factory=VariantsTable)
+    user: UserTable | None = None
     settings: Mapping[str, TomlTable] = field(default_factory=dict[str, TomlTable])
     notices: tuple[str, ...] = ()
 
@@ -179,7 +181,17 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
                 "metrics with numbers are a profile of their own; leave the numbers or the profile out"
             )
         profile = threshold_profile(thresholds)
-    same = ("modules", "target", "targets", "prompts", "judge", "run", "statistics", "variants")
+    same = (
+        "modules",
+        "target",
+        "targets",
+        "prompts",
+        "judge",
+        "run",
+        "statistics",
+        "variants",
+        "user",
+    )
     return Suite(
         name=name,
         cases=cases,

@@ -13,6 +13,9 @@ from answerkey.types import Case, Response, Score
 
 _EMPTY = "not applicable to a single question"
 _NO_CONVERSATION = "no conversation"
+# How a simulated user notes the end of its conversation (runs/simulated_user.py).
+_ENDED = "user_ended"
+_REACHED = "goal reached"
 _ONLY_ENGLISH = "the phrases and the entailment model are English only"
 
 
@@ -38,7 +41,11 @@ def resolved(case: Case, response: Response) -> Score:
 
     Solved: the user thanks and leaves, or the last question is answered. Not solved: the user
     complains, asks the same again or wants a person; the bot declines, or still asks. English only.
+    A simulated user says itself whether its goal was reached.
     """
+    ended = response.extra.get(_ENDED)
+    if isinstance(ended, str):
+        return Score(float(ended == _REACHED), ended)
     conversation = _read_whole(case, response)
     if isinstance(conversation, Score):
         return conversation
@@ -52,6 +59,11 @@ def turns_to_resolution(case: Case, response: Response) -> Score:
 
     Two questions, two answers, then thanks: 2. English only.
     """
+    ended = response.extra.get(_ENDED)
+    if ended == _REACHED:
+        return Score(float(len(response.turns)))
+    if isinstance(ended, str):
+        return Score.not_applicable(f"not solved: {short_label(ended)}")
     conversation = _read_whole(case, response)
     if isinstance(conversation, Score):
         return conversation
