@@ -1,4 +1,4 @@
-"""Fit the local judge's numbers and write docs/validity.md, from the labelled sets alone.
+"""Fit the local judge's numbers and write docs/validity_tables.md, from the labelled sets alone.
 
     python tools/train_local_judge.py --data DIR
 
@@ -69,9 +69,9 @@ def main() -> None:
         tables |= fit_grounding(options)
     if options.only != "groundedness":
         tables |= fit_agreement(options)
-    docs = ROOT / "docs" / "validity.md"
+    docs = ROOT / "docs" / "validity_tables.md"
     docs.write_text(filled(docs.read_text(encoding="utf-8"), tables), encoding="utf-8")
-    _say("wrote docs/validity.md")
+    _say("wrote docs/validity_tables.md")
 
 
 def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:

@@ -1,4 +1,4 @@
-"""The tables of docs/validity.md, from the figures just measured; the text around them is written by hand.
+"""The tables of docs/validity_tables.md, from the figures just measured; the text around them is written by hand.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`.
 """

@@ -89,7 +89,7 @@ def arguments() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--page",
         type=Path,
-        help="a page whose table `entailment` is filled, such as docs/validity.md",
+        help="a page whose table `entailment` is filled, such as docs/validity_tables.md",
     )
     return parser
 

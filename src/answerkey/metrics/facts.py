@@ -21,8 +21,6 @@ from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import format_count
 from answerkey.types import Pair, Score
 
-LONG_FROM = 15
-LONG_TO = 400  # words of an expected answer whose facts count in its agreement
 _SHOWN = 3
 _NO_CLAIM = "not applicable to an answer without a claim"
 _of_expected = partial(
@@ -34,7 +32,7 @@ _of_passages = partial(
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedFacts:
     """What is known of one answer: its claims and the expected facts, each decided against the other texts."""
 
     facts: tuple[str, ...]
@@ -74,7 +72,7 @@ def fact_metrics(
     pair_model: PairModel | None = None,
 ) -> dict[str, list[Score]]:
     """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
-    checked = _checked(pairs, _decider(judge, by_judge, pair_model), passages=False)
+    checked = check_facts(pairs, _choose_decider(judge, by_judge, pair_model))
     return _columns(names, checked)
 
 
@@ -110,11 +108,11 @@ def passage_fact_metrics(
     pair_model: PairModel | None = None,
 ) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""
-    checked = _checked(pairs, _decider(judge, by_judge, pair_model), passages=True)
+    checked = check_facts(pairs, _choose_decider(judge, by_judge, pair_model), passages=True)
     return _columns(names, checked)
 
 
-def _decider(judge: Judge | None, by_judge: bool, pair_model: PairModel | None) -> Decider:
+def _choose_decider(judge: Judge | None, by_judge: bool, pair_model: PairModel | None) -> Decider:
     """The judge model where it is asked for; the local judge has none."""
     if not by_judge or judge is None or judge.name == "local":
         return LocalDecider(pair_model)
@@ -123,7 +121,7 @@ def _decider(judge: Judge | None, by_judge: bool, pair_model: PairModel | None) 
     return JudgeDecider(judge)
 
 
-def _columns(names: Sequence[str], checked: Sequence[Checked]) -> dict[str, list[Score]]:
+def _columns(names: Sequence[str], checked: Sequence[CheckedFacts]) -> dict[str, list[Score]]:
     scores = {
         name: [Score.failed(one.error) if one.error else _MEASURES[name](one) for one in checked]
         for name in names
@@ -146,7 +144,9 @@ def _columns(names: Sequence[str], checked: Sequence[Checked]) -> dict[str, list
     return cost_once(with_calls)
 
 
-def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list[Checked]:
+def check_facts(
+    pairs: Sequence[Pair], decider: Decider | None = None, *, passages: bool = False
+) -> list[CheckedFacts]:
     """Four questions per answer, decided in one batch for all answers."""
     asked: list[Asked] = []
     cut: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
@@ -163,8 +163,8 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
             Asked(case.question, contexts, facts if passages else ()),
             Asked(case.question, contexts, own if passages else ()),
         ]
-    decided = decider.decide(asked)
-    checked: list[Checked] = []
+    decided = (decider or LocalDecider()).decide(asked)
+    checked: list[CheckedFacts] = []
     for n, (facts, own) in enumerate(cut):
         four = decided[4 * n : 4 * n + 4]
         by = sorted({one.by for one in four if one.by})
@@ -172,20 +172,15 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
         error = next((one.error for one in four if one.error), "")
         calls = tuple(one.call for one in four if one.call)
         checked.append(
-            Checked(facts, own, *(one.decisions for one in four), by=name, error=error, calls=calls)
+            CheckedFacts(
+                facts, own, *(one.decisions for one in four), by=name, error=error, calls=calls
+            )
         )
     return checked
 
 
-def fact_recalls(pairs: Sequence[Pair]) -> list[Score | None]:
-    """For each pair the share of expected facts found, with each fact in its details; None without a fact or a claim."""
-    return [
-        _recall(one) if one.facts and one.claims else None
-        for one in _checked(pairs, LocalDecider(), passages=False)
-    ]
-
-
-def _recall(one: Checked) -> Score:
+def fact_recall(one: CheckedFacts) -> Score:
+    """The share of the expected facts that the answer states, with each fact in its details."""
     if not one.facts:
         return Score.not_applicable("the expected answer states no fact")
     found = [decision.holds for decision in one.in_answer]
@@ -198,7 +193,7 @@ def _recall(one: Checked) -> Score:
     )
 
 
-def _precision(one: Checked) -> Score:
+def _precision(one: CheckedFacts) -> Score:
     if not one.claims:
         return Score.not_applicable("the answer makes no claim")
     right = [decision.holds for decision in one.in_expected]
@@ -210,8 +205,8 @@ def _precision(one: Checked) -> Score:
     return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
 
 
-def _f1(one: Checked) -> Score:
-    found = _recall(one)
+def _f1(one: CheckedFacts) -> Score:
+    found = fact_recall(one)
     right = _precision(one)
     recall = found.value
     precision = right.value
@@ -225,7 +220,7 @@ def _f1(one: Checked) -> Score:
     )
 
 
-def _contradictions(one: Checked) -> Score:
+def _contradictions(one: CheckedFacts) -> Score:
     wrong = [
         claim
         for claim, decision in zip(one.claims, one.in_expected, strict=True)
@@ -234,7 +229,7 @@ def _contradictions(one: Checked) -> Score:
     return replace(_share(one, wrong, "contradicted"), details=_precision(one).details)
 
 
-def _context_recall(one: Checked) -> Score:
+def _context_recall(one: CheckedFacts) -> Score:
     if not one.facts:
         return Score.not_applicable("the expected answer states no fact")
     found = [decision.holds for decision in one.facts_in_passages]
@@ -243,7 +238,7 @@ def _context_recall(one: Checked) -> Score:
     return Score(sum(found) / len(found), _reason(one, reason, missing))
 
 
-def _utilisation(one: Checked) -> Score:
+def _utilisation(one: CheckedFacts) -> Score:
     stated = [
         own.holds
         for own, there in zip(one.in_answer, one.facts_in_passages, strict=True)
@@ -257,7 +252,7 @@ def _utilisation(one: Checked) -> Score:
     )
 
 
-def _hallucination(one: Checked) -> Score:
+def _hallucination(one: CheckedFacts) -> Score:
     return _share(
         one,
         _which(one, in_expected=False, in_passages=False),
@@ -265,19 +260,19 @@ def _hallucination(one: Checked) -> Score:
     )
 
 
-def _self_knowledge(one: Checked) -> Score:
+def _self_knowledge(one: CheckedFacts) -> Score:
     return _share(
         one, _which(one, in_expected=True, in_passages=False), "right and not in the passages"
     )
 
 
-def _noise(one: Checked) -> Score:
+def _noise(one: CheckedFacts) -> Score:
     return _share(
         one, _which(one, in_expected=False, in_passages=True), "wrong and in the passages"
     )
 
 
-def _which(one: Checked, *, in_expected: bool, in_passages: bool) -> list[str]:
+def _which(one: CheckedFacts, *, in_expected: bool, in_passages: bool) -> list[str]:
     return [
         claim
         for claim, expected, passages in zip(
@@ -287,7 +282,7 @@ def _which(one: Checked, *, in_expected: bool, in_passages: bool) -> list[str]:
     ]
 
 
-def _share(one: Checked, chosen: Sequence[str], what: str) -> Score:
+def _share(one: CheckedFacts, chosen: Sequence[str], what: str) -> Score:
     if not one.claims:
         return Score.not_applicable("the answer makes no claim")
     reason = f"{len(chosen)} of {format_count(len(one.claims), 'claim')} {what}"
@@ -308,13 +303,13 @@ def _listed(
     ]
 
 
-def _reason(one: Checked, count: str, examples: Sequence[str]) -> str:
+def _reason(one: CheckedFacts, count: str, examples: Sequence[str]) -> str:
     shown = ", ".join(f'"{text[:80]}"' for text in examples[:_SHOWN])
     return "; ".join(filter(None, (count, shown, one.by)))
 
 
 _MEASURES = {
-    "fact_recall": _recall,
+    "fact_recall": fact_recall,
     "fact_precision": _precision,
     "fact_f1": _f1,
     "fact_contradictions": _contradictions,

@@ -19,11 +19,11 @@ from answerkey.language.refusal import answering_part, refusal
 from answerkey.language.sentences import language_of, pieces, sentence_spans
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.features import compare, repeats, says_more
+from answerkey.metrics.agreement.long_answers import LongVerdict, long_verdicts
 from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_fitted, load_numbers
 from answerkey.metrics.entailment.own_model import own_agreement
-from answerkey.metrics.facts import LONG_FROM, LONG_TO, fact_recalls
 from answerkey.metrics.refusal import should_decline
 from answerkey.metrics.registry import metric
 from answerkey.types import Case, Pair, Response, Score
@@ -41,6 +41,7 @@ RULED = 0.1
 SURELY_RULED = 0.6
 FROM = 4.0
 OVERRULED = -5.0
+MOST_BESIDE_LONG = 3.0  # log-odds: one rule for short answers must not decide over a long one
 UNRELATED = -1.5  # log-odds at most, of an answer that shares nothing with the expected one
 LONGEST_DENIED = 6  # words of an expected answer that can be denied as a whole
 LEAST_JUNK = 40  # words
@@ -81,7 +82,7 @@ _ALIASES = re.compile(
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=11,
+    version=12,
 )
 def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
@@ -94,8 +95,8 @@ def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = No
         )
     )
     return [
-        _score(pair, f, next(odds), recall) if f else Score(0.0, "the answer is empty")
-        for pair, f, recall in zip(pairs, found, long_recalls(pairs), strict=True)
+        _score(pair, f, next(odds), verdict) if f else Score(0.0, "the answer is empty")
+        for pair, f, verdict in zip(pairs, found, long_verdicts(pairs), strict=True)
     ]
 
 
@@ -217,16 +218,6 @@ def _matrix(rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> np.nda
     return np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
 
 
-def long_recalls(pairs: Sequence[Pair]) -> list[Score | None]:
-    """Which facts are there where the expected answer is long; None where it is short."""
-    lengths = [min(len(text.split()) for text in case.expected) for case, _ in pairs]
-    long = [n for n, length in enumerate(lengths) if LONG_FROM < length <= LONG_TO]
-    recalls: list[Score | None] = [None] * len(pairs)
-    for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
-        recalls[n] = recall
-    return recalls
-
-
 def compared_with(answer: str, expected: Sequence[str], question: str) -> list[dict[str, float]]:
     """The features against each expected answer.
 
@@ -288,12 +279,21 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None) -> Score:
+def _blend(odds: float, verdict: LongVerdict | None) -> float:
+    """The log-odds by the models for short and for long answers, as the length of the expected one says."""
+    if verdict is None:
+        return odds
+    short = min(MOST_BESIDE_LONG, max(-MOST_BESIDE_LONG, odds))
+    return verdict.weight * verdict.log_odds + (1 - verdict.weight) * short
+
+
+def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict | None) -> Score:
     case, response = pair
+    odds = _blend(odds, verdict)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
-    if recall:
-        notes.append(f"{recall.value:.0%} of the expected facts are there")
+    if verdict:
+        notes.append(f"{verdict.recall.value:.0%} of the expected facts are there")
     wanted = should_decline(case)
     given = refusal(response.answer or "")
     if (
@@ -314,7 +314,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None
     if language_of(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
-    details = {"features": features, **(recall.details if recall else {})}
+    details = {"features": features, **(verdict.recall.details if verdict else {})}
     return Score(value, "; ".join(notes), details=details)
 
 

@@ -11,8 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from answerkey.entailment.packaged import load_model
-from answerkey.entailment.pair_model import TextPair, contradicted_odds, supported_odds
+from answerkey.entailment.pair_model import (
+    TextPair,
+    contradicted_odds,
+    probabilities,
+    supported_odds,
+)
 from answerkey.language.claims import claims
+from answerkey.language.frames import is_frame
 from answerkey.language.numbers import in_digits
 from answerkey.language.sentences import language_of, pieces, sentence_spans
 from answerkey.text import words
@@ -29,6 +35,7 @@ VERDICT_FEATURES = (
 )
 MOST_WORDS = 130  # of the answer and of the expected answer: a longer text is cut to its sentences nearest to the other
 MOST_CLAIMS = 12
+MOST_SENTENCES = 40  # of a text whose sentences are asked about one by one
 Verdict = tuple[float, ...]
 
 
@@ -87,6 +94,38 @@ def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
     facts = [(said, fact) for fact in claims(expected)[:MOST_CLAIMS]]
     claimed = [(meant, claim) for claim in claims(answer)[:MOST_CLAIMS]]
     return AnswerPairs([(said, meant), (meant, said)], facts, claimed)
+
+
+def sentence_support(texts: Sequence[tuple[str, str, str]]) -> list[float | None]:
+    """How far a text supports the sentences of another one, by the entailment model.
+
+    For each (question, text, other text) the mean probability over the sentences of the other text;
+    0 where it has none, None without a model or in another language.
+    """
+    model = load_model()
+    if model is None:
+        return [None] * len(texts)
+    sides = [_sentence_pairs(*each) if _is_english(" ".join(each)) else None for each in texts]
+    logits = model.logits([pair for side in sides for pair in side or ()])
+    supported = probabilities(logits)[:, 0] if len(logits) else np.zeros(0)
+    means: list[float | None] = []
+    start = 0
+    for side in sides:
+        if side is None:
+            means.append(None)
+            continue
+        end = start + len(side)
+        means.append(float(supported[start:end].mean()) if side else 0.0)
+        start = end
+    return means
+
+
+def _sentence_pairs(question: str, text: str, other: str) -> list[TextPair]:
+    premise = in_digits(text)
+    statements = in_digits(other)
+    sentences = [statements[start:end] for start, end in sentence_spans(statements)]
+    telling = [one for one in sentences if any(ch.isalnum() for ch in one) and not is_frame(one)]
+    return [(f"{question} {_cut(premise, one)}", one) for one in telling[:MOST_SENTENCES]]
 
 
 def nearest(answer: str, expected: Sequence[str]) -> str:

@@ -13,7 +13,6 @@ from answerkey.cache import digest
 from answerkey.embed import Embedder, load_embedder
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import sentence_spans
-from answerkey.metrics.facts import LONG_FROM
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.text import normalise, words
@@ -22,6 +21,7 @@ from answerkey.types import Pair, Requirement, Score
 VERSION = 6
 LABEL = "local judge, no language model"
 CLEAR_DIFFERENCE = 0.1
+FACTS_FROM = 15  # words: a longer expected answer is complete when its facts are there
 RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
 MEASURES = (
     "answer_agreement",
@@ -141,7 +141,7 @@ def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
         return Score.not_applicable(f"no expected answer to compare with ({LABEL})")
     if (
         recalled.value is not None
-        and min(len(text.split()) for text in pair[0].expected) > LONG_FROM
+        and min(len(text.split()) for text in pair[0].expected) > FACTS_FROM
     ):
         return _score(5 * recalled.value, recalled.reason)
     found: Mapping[str, float] = agreed.details.get("features", {})

@@ -1,0 +1,116 @@
+"""Fit and measure `answer_agreement` for long answers: `python -m tools.local_judge.long_study --data DIR`.
+
+The three weights are fitted on half of the questions of `bot_answers`, by hash, and on the graded facts.
+They are measured on the other half, and on answers that nothing was fitted on. The table shows the rank
+correlation with the known grade. Beside it: token F1, the number of characters, and the sum of token F1
+and entailment F1 by sentence, without any fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import spearmanr
+from tools.local_judge.graded_answers import Graded, bot_answers, combined_answers, graded_facts
+from tools.local_judge.measure import Array
+from tools.local_judge.report import Line, filled
+from tools.train_entailment.sources import fraction
+
+from answerkey.metrics.agreement.answer_agreement import answer_agreement
+from answerkey.metrics.agreement.long_answers import LongTerms, long_terms
+from answerkey.metrics.agreement.model_verdict import sentence_support
+from answerkey.metrics.boosted_trees import load_numbers
+from answerkey.metrics.facts import check_facts, fact_metrics
+from answerkey.metrics.overlap import token_f1
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMBERS = ROOT / "src" / "answerkey" / "metrics" / "agreement" / "fitted" / "long.json"
+FACTS = ROOT / "tests" / "metrics" / "graded_facts.jsonl"
+PAGE = ROOT / "docs" / "validity_tables.md"
+TERMS = ("token_f1", "recall", "precision")
+# How much the written facts count beside the bots' answers. Without them shared words get most of the
+# weight, and strong paraphrases fall; with as many of both, shared words get none.
+FACTS_SHARE = 0.05
+
+
+def main() -> None:
+    options = _options()
+    rows = bot_answers(options.data, options.seed)
+    fitted_on = [row for row in rows if fraction(row.question) < 0.5]
+    if options.fit:
+        numbers = fit(fitted_on, list(graded_facts(FACTS)))
+        NUMBERS.write_text(json.dumps(numbers) + "\n", encoding="utf-8")
+        load_numbers.cache_clear()
+    sets: dict[str, Sequence[Graded]] = {
+        "bots, other half": [row for row in rows if fraction(row.question) >= 0.5],
+        "graded facts (fitted on)": list(graded_facts(FACTS)),
+        "combined facts": list(combined_answers("long_answers")),
+        "combined facts 2": list(combined_answers("long_answers_2")),
+    }
+    lines = [measure(name, graded) for name, graded in sets.items()]
+    PAGE.write_text(filled(PAGE.read_text("utf-8"), {"long_answers": lines}), encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="the folder of the labelled sets")
+    parser.add_argument("--fit", action="store_true", help="fit the weights before measuring")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def _terms(rows: Sequence[Graded]) -> list[LongTerms]:
+    pairs = [row.pair for row in rows]
+    return long_terms(pairs, check_facts(pairs))
+
+
+def fit(bots: Sequence[Graded], facts: Sequence[Graded]) -> dict[str, object]:
+    """A logistic model of the grade; more of a term may only raise it."""
+    rows = [*bots, *facts]
+    shares = np.repeat([1 / len(bots), FACTS_SHARE / len(facts)], [len(bots), len(facts)])
+    matrix = np.array([[getattr(one, name) for name in TERMS] for one in _terms(rows)])
+    grades = np.array([row.grade for row in rows])
+
+    def loss(numbers: Array) -> float:
+        odds = matrix @ numbers[1:] + numbers[0]
+        return float((shares * (np.logaddexp(0.0, odds) - grades * odds)).sum())
+
+    limits = [(None, None)] + [(0.0, None)] * len(TERMS)
+    best = minimize(loss, np.zeros(len(TERMS) + 1), method="L-BFGS-B", bounds=limits).x
+    intercept, *weights = (round(float(number), 3) for number in best)
+    return {"intercept": intercept, "weights": dict(zip(TERMS, weights, strict=True))}
+
+
+def measure(name: str, rows: Sequence[Graded]) -> Line:
+    pairs = [row.pair for row in rows]
+    grades = np.array([row.grade for row in rows])
+    words = np.array([float(token_f1(*pair)) for pair in pairs])
+    stated = sentence_support([(row.question, row.answer, row.expected) for row in rows])
+    backed = sentence_support([(row.question, row.expected, row.answer) for row in rows])
+    entailed = np.array([_f1(a or 0.0, b or 0.0) for a, b in zip(stated, backed, strict=True)])
+    values = np.array([score.value for score in answer_agreement(pairs)], dtype=float)
+    facts = fact_metrics(pairs, names=("fact_f1",))["fact_f1"]
+    columns: Mapping[str, Array] = {
+        "answer_agreement": values,
+        "fact_f1": np.array([score.value or 0.0 for score in facts]),
+        "token F1": words,
+        "token F1 + entailment F1": words + entailed,
+        "length": np.array([len(row.answer) for row in rows], dtype=float),
+    }
+    figures = {title: (float(spearmanr(grades, column)[0]),) for title, column in columns.items()}
+    figures["mean error"] = (float(np.abs(values - grades).mean()),)
+    return Line(name, len(rows), figures)
+
+
+def _f1(recall: float, precision: float) -> float:
+    total = recall + precision
+    return 2 * recall * precision / total if total else 0.0
+
+
+if __name__ == "__main__":
+    main()
