@@ -289,7 +289,8 @@ def _blend(odds: float, verdict: LongVerdict | None) -> float:
 
 def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict | None) -> Score:
     case, response = pair
-    odds = _blend(odds, verdict)
+    if not f["exact"]:
+        odds = _blend(odds, verdict)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
     if verdict:
