@@ -32,7 +32,12 @@ def main() -> None:
     times = parser.parse_args().times
     model = load_embedder(cache=False)
     model.embed([ANSWER])
-    checks = best_of(lambda: assess_answer(QUESTION, ANSWER, CONTEXTS, SCORES, "run-1"), times)
+    checks = best_of(
+        lambda: assess_answer(
+            QUESTION, ANSWER, contexts=CONTEXTS, retrieval_scores=SCORES, run_id="run-1"
+        ),
+        times,
+    )
     texts = (
         f"{number}. {ANSWER}" for number in count()
     )  # each is new, so that none comes from a cache

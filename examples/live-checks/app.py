@@ -30,7 +30,11 @@ def checked(bot: Callable[[str], Reply]) -> Callable[[str], Reply]:
     def ask(question: str) -> Reply:
         reply = bot(question)
         better = improve_answer(
-            question, reply["answer"], reply["contexts"], reply.get("scores"), model=None
+            question,
+            reply["answer"],
+            contexts=reply["contexts"],
+            retrieval_scores=reply.get("scores"),
+            model=None,
         )
         return {**reply, "answer": better.answer, "quality": better.assessment.to_dict()}
 
@@ -72,7 +76,10 @@ def _quality(body: bytes) -> str:
     try:
         reply = json.loads(body)
         result = assess_answer(
-            reply["question"], reply["answer"], reply.get("contexts", ()), reply.get("scores")
+            reply["question"],
+            reply["answer"],
+            contexts=reply.get("contexts", ()),
+            retrieval_scores=reply.get("scores"),
         )
     except (ValueError, KeyError, TypeError):
         return "unknown"

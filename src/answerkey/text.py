@@ -51,6 +51,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
+_LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"
 _IN_DIGITS = re.compile(r"['\u00a0\u202f]")
 _SCALES = {
     "k": 1e3,
@@ -120,6 +121,16 @@ def words(text: str) -> tuple[str, ...]:
     ('rise', 'of', '5', '東京', '京都')
     """
     return tuple(_WORD.findall(space_words(text)))
+
+
+def faq_tokens(text: str) -> frozenset[str]:
+    """The set of lower-cased words without punctuation at their ends: `PSoC?` is `psoc`.
+
+    >>> sorted(faq_tokens("Wi-Fi, for 3.5 days!"))
+    ['3.5', 'days', 'for', 'wi-fi']
+    """
+    stripped = (word.strip(_LIGHT_PUNCTUATION) for word in text.lower().split())
+    return frozenset(word for word in stripped if word)
 
 
 def bigrams(run: str) -> list[tuple[int, str]]:

@@ -78,14 +78,14 @@ def test_a_live_check_never_raises() -> None:
             object(),
             5,
         ):
-            assess_answer("How long?", answer, contexts)
-    found = assess_answer("How long?", Message(), [(Document(), 0.8)])
+            assess_answer("How long?", answer, contexts=contexts)
+    found = assess_answer("How long?", Message(), contexts=[(Document(), 0.8)])
     assert found.passed
     improved = improve_answer(
-        "How long?", "", [(Document(), 0.8)], model=lambda prompt: "It is 30 days [1]."
+        "How long?", "", contexts=[(Document(), 0.8)], model=lambda prompt: "It is 30 days [1]."
     )
     assert improved.answer == "It is 30 days [1]."
-    failing = improve_answer("How long?", "", [Document()], model=lambda prompt: 1 / 0)
+    failing = improve_answer("How long?", "", contexts=[Document()], model=lambda prompt: 1 / 0)
     assert failing.error == "ZeroDivisionError: division by zero"
 
 
@@ -170,7 +170,7 @@ def test_words_and_any_judge_that_disagree_are_listed(
     )
     suite = write(
         "suite.toml",
-        'cases = ["cases.jsonl"]\nmetrics = ["exact_match", "keyword_recall", "judge.faithfulness"]\njudge = "judging:judge"\n[target]\nkind = "recorded"\n',
+        'cases = ["cases.jsonl"]\nmetrics = ["exact_match", "keyword_recall", "judge.relevance"]\njudge = "judging:judge"\n[target]\nkind = "recorded"\n',
     )
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     (path,) = tmp_path.glob("results/*/summary.json")
@@ -181,12 +181,12 @@ def test_words_and_any_judge_that_disagree_are_listed(
     assert (
         "same",
         "the words match but the judge is not satisfied",
-        ["exact_match", "judge.faithfulness"],
+        ["exact_match", "judge.relevance"],
     ) in found
     assert (
         "other",
         "the words differ but the judge is satisfied",
-        ["judge.faithfulness", "keyword_recall"],
+        ["judge.relevance", "keyword_recall"],
     ) in found
 
 
@@ -206,7 +206,9 @@ def test_the_python_functions_log_their_values(caplog: pytest.LogCaptureFixture)
 
     with caplog.at_level(logging.INFO, logger="answerkey"):
         evaluate_all("Where?", "In Paris.", "Paris", ["It is in Paris."])
-        assess_answer("How long?", "It is 30 days [1].", ["Return within 30 days."], run_id="r7")
+        assess_answer(
+            "How long?", "It is 30 days [1].", contexts=["Return within 30 days."], run_id="r7"
+        )
     assert "evaluate_all: context_relevance=" in caplog.text
     assert "assess_answer r7: passed; not_empty=ok" in caplog.text
 

@@ -39,7 +39,10 @@ def test_a_good_answer_passes_every_check() -> None:
     assert result.findings == ()
     assert result.run_id == "r-1"
     listed = assess_answer(
-        "List the ways to return goods", "- by post [1]\n- in a store [2]", GOOD["contexts"], [0.5]
+        "List the ways to return goods",
+        "- by post [1]\n- in a store [2]",
+        contexts=GOOD["contexts"],
+        retrieval_scores=[0.5],
     )
     assert set(listed.checks) == set(CHECKS)
     assert all(passed is True for passed in listed.checks.values())
@@ -99,34 +102,48 @@ def test_which_questions_ask_for_a_list(question: str, is_list: bool) -> None:
     ],
 )
 def test_what_counts_as_structure(answer: str) -> None:
-    assert assess_answer("List the ways", answer, GOOD["contexts"]).checks["list_structure"] is True
+    assert (
+        assess_answer("List the ways", answer, contexts=GOOD["contexts"]).checks["list_structure"]
+        is True
+    )
 
 
 def test_scores_come_from_the_passages_where_none_are_given() -> None:
     passages = [Passage(text="30 days", score=0.1), Passage(text="gift", score=0.05)]
-    result = assess_answer(GOOD["question"], GOOD["answer"], passages)
+    result = assess_answer(GOOD["question"], GOOD["answer"], contexts=passages)
     assert [finding.check for finding in result.findings] == ["retrieval_scores"]
     as_dicts = [{"text": "30 days", "score": 0.9}, {"content": "gift"}]
-    assert assess_answer(GOOD["question"], GOOD["answer"], as_dicts).passed
+    assert assess_answer(GOOD["question"], GOOD["answer"], contexts=as_dicts).passed
 
 
 def test_unknown_scores_are_not_low_scores_and_nan_is_told() -> None:
     assert (
-        assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"]).checks["retrieval_scores"]
+        assess_answer(GOOD["question"], GOOD["answer"], contexts=GOOD["contexts"]).checks[
+            "retrieval_scores"
+        ]
         is None
     )
-    result = assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], [math.nan])
+    result = assess_answer(
+        GOOD["question"], GOOD["answer"], contexts=GOOD["contexts"], retrieval_scores=[math.nan]
+    )
     assert "not a number" in result.findings[0].message
 
 
 def test_what_a_live_bot_may_leave_out_is_no_error() -> None:
-    fired = [finding.check for finding in assess_answer("How long?", None, None, None).findings]
+    fired = [
+        finding.check
+        for finding in assess_answer(
+            "How long?", None, contexts=None, retrieval_scores=None
+        ).findings
+    ]
     assert fired == ["not_empty", "contexts_exist"]
-    assert assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], [None, 0.7]).passed
+    assert assess_answer(
+        GOOD["question"], GOOD["answer"], contexts=GOOD["contexts"], retrieval_scores=[None, 0.7]
+    ).passed
     assert (
-        assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], []).checks[
-            "retrieval_scores"
-        ]
+        assess_answer(
+            GOOD["question"], GOOD["answer"], contexts=GOOD["contexts"], retrieval_scores=[]
+        ).checks["retrieval_scores"]
         is None
     )
 
@@ -139,7 +156,7 @@ def test_limits_are_settings() -> None:
 
 @given(st.text(max_size=200), st.text(max_size=400), st.lists(st.text(max_size=40), max_size=4))
 def test_any_text_is_assessed(question: str, answer: str, contexts: list[str]) -> None:
-    result = assess_answer(question, answer, contexts)
+    result = assess_answer(question, answer, contexts=contexts)
     assert result.passed == (not result.findings)
     assert result.to_dict()["passed"] == result.passed
 
@@ -154,15 +171,15 @@ def test_hostile_text_takes_linear_time() -> None:
         "1. " * 20_000,
         "name a " * 5_000,
     ):
-        assert assess_answer(text, text, [text]).findings
+        assert assess_answer(text, text, contexts=[text]).findings
 
 
 def test_a_refusal_needs_no_citation_and_no_list() -> None:
     found = assess_answer(
         "What are the steps to apply?",
         "Das geht aus den Dokumenten nicht hervor.",
-        ["Opening hours."],
-        [0.9],
+        contexts=["Opening hours."],
+        retrieval_scores=[0.9],
     )
     assert found.checks["citations_valid"] is None
     assert found.passed

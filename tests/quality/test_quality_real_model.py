@@ -25,7 +25,9 @@ def llama() -> Iterator[LlamaServer]:
 def test_a_real_model_rewrites_and_the_best_is_kept(llama: LlamaServer) -> None:
     contexts = ["Goods may be returned within 30 days of purchase."]
     question = "How long may goods be returned?"
-    result = improve_answer(question, "", contexts, model=llama.settings(max_tokens=60), attempts=2)
+    result = improve_answer(
+        question, "", contexts=contexts, model=llama.settings(max_tokens=60), attempts=2
+    )
     assert result.error is None
     assert result.rewrites >= 1
     assert result.changed
@@ -35,7 +37,9 @@ def test_a_real_model_rewrites_and_the_best_is_kept(llama: LlamaServer) -> None:
 
 def test_a_model_that_is_not_there_leaves_the_answer() -> None:
     settings = {"base_url": "http://127.0.0.1:9/v1", "model": "none", "timeout": 1}
-    result = improve_answer("How long?", "30 days.", ["30 days."], model=settings, attempts=1)
+    result = improve_answer(
+        "How long?", "30 days.", contexts=["30 days."], model=settings, attempts=1
+    )
     assert result.answer == "30 days."
     assert result.error
 

@@ -38,7 +38,7 @@ def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: RagBot) -> Non
     assert response.sources[0] == "leave.md"
     assert len(response.passages) == 3
     checks = assess_answer(
-        "How long is maternity leave?", response.answer, response.passages
+        "How long is maternity leave?", response.answer, contexts=response.passages
     ).checks
     assert checks["citations_valid"] is True
 

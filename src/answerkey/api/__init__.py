@@ -186,13 +186,19 @@ def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
     return run
 
 
-def load_cases(*paths: str | Path) -> list[Case]:
-    """The cases of files, folders and globs.
+def load_cases(*paths: str | Path | Iterable[str | Path]) -> list[Case]:
+    """The cases of files, folders and globs, given one by one or in lists.
 
     >>> [case.id for case in load_cases("qa/*.md")]  # doctest: +SKIP
     ['faq#Q1', 'faq#Q2']
     """
-    return list(stream_cases(paths))
+    flat: list[str | Path] = []
+    for path in paths:
+        if isinstance(path, (str, Path)):
+            flat.append(path)
+        else:
+            flat.extend(path)
+    return list(stream_cases(flat))
 
 
 def compare(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz.distance import LCSseq
 
 from answerkey.metrics.registry import metric
-from answerkey.text import normalise, space_words, unify_characters, words
+from answerkey.text import faq_tokens, normalise, space_words, unify_characters, words
 from answerkey.types import Case, Pair, Response, Score
 
 if TYPE_CHECKING:
@@ -45,14 +45,19 @@ def exact_match(case: Case, response: Response) -> float:
     "keyword_recall", needs=("answer", "expected"), empty="0 where the expected answer has no word"
 )
 def keyword_recall(case: Case, response: Response) -> Score:
-    """Share of the expected answer's words that the answer contains: 0.5 for `Paris` of `Paris, France`."""
-    given = set(words(response.answer or ""))
-    best, missing = -1.0, frozenset[str]()
+    """Share of the expected answer's words that the answer contains: 0.5 for `Paris` of `Paris, France`.
+
+    Words are those of the FAQ bot: cut at blanks, lower case, without punctuation at their ends.
+    """
+    answered = faq_tokens(space_words(response.answer or ""))
+    best = -1.0
+    missing = frozenset[str]()
     for expected in case.expected:
-        wanted = frozenset(words(expected))
-        share = len(wanted & given) / len(wanted) if wanted else 0.0
+        keywords = faq_tokens(space_words(expected))
+        share = len(keywords & answered) / len(keywords) if keywords else 0.0
         if share > best:
-            best, missing = share, wanted - given
+            best = share
+            missing = keywords - answered
     return Score(best, f"missing: {', '.join(sorted(missing)[:8])}" if missing else "")
 
 

@@ -125,11 +125,13 @@ def presentation_quality(case: Case, response: Response, *, words: Words) -> Sco
     return Score(_unit(score), "; ".join(notes + (["admits invention"] if invented else [])))
 
 
-@metric("executive_format", needs=("answer",), empty="0 on a KPI route, 1 elsewhere")
+@metric(
+    "executive_format", needs=("answer",), empty="0 on a KPI route; not applicable on other routes"
+)
 def executive_format(case: Case, response: Response, *, words: Words, routes: Words) -> Score:
     """On a KPI route: has the answer a figure, a benchmark, a trend and an insight? 1 when it has all four."""
     if response.route not in routes["kpi"]:
-        return Score(1.0, "not a KPI route")
+        return Score.not_applicable("not a KPI route")
     answer = response.answer or ""
     figure = (
         0.30

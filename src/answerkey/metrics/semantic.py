@@ -15,6 +15,15 @@ from typing import TYPE_CHECKING
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
 from answerkey.language.refusal import refusal
+from answerkey.metrics.cosine_functions import (
+    RELEVANT_FROM,
+    SUPPORTED_FROM,
+    answer_correctness,
+    answer_hallucination,
+    answer_relevance,
+    context_relevance,
+    context_sufficiency,
+)
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import format_count, split_at_stops
 from answerkey.types import Case, Pair, Passage, Response, Score
@@ -22,8 +31,16 @@ from answerkey.types import Case, Pair, Passage, Response, Score
 if TYPE_CHECKING:
     from answerkey.embed import Vectors
 
+__all__ = [
+    "answer_correctness",
+    "answer_hallucination",
+    "answer_relevance",
+    "context_relevance",
+    "context_sufficiency",
+    "embedding_metrics",
+    "evaluate_all",
+]
 log = logging.getLogger("answerkey.metrics")
-RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
 _DECIMALS = 6
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import cast
+from typing import Literal, cast
 
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import is_number
@@ -41,9 +41,14 @@ CHECKS = tuple(check.value for check in Check)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of the checks. `minimum_score` applies to the best passage, on the retriever's scale."""
+    """Limits of the checks.
+
+    `minimum_score` is on the retriever's scale; it applies to the best passage, or to the mean of all
+    passages with `scores = "mean"`.
+    """
 
     minimum_score: float = 0.3
+    scores: Literal["best", "mean"] = "best"
     fallbacks: tuple[str, ...] = FALLBACKS
 
 
@@ -72,14 +77,15 @@ class Assessment:
 def assess_answer(
     question: object,
     answer: object,
+    *,
     contexts: Iterable[Context] | None = (),
     retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
-    *,
     limits: Limits | None = None,
 ) -> Assessment:
     """Run the six checks. Each fault is reported once: a check that an earlier finding makes
     meaningless is not applicable. Without `retrieval_scores` the scores of the contexts are used."""
+    check_question(question)
     passages = read_contexts(contexts)
     interaction = _Interaction(
         question=plain_text(question),
@@ -95,6 +101,13 @@ def assess_answer(
     checks.update(dict.fromkeys(skipped - failed))
     _log_result(run_id, checks)
     return Assessment(not findings, findings, checks, run_id)
+
+
+def check_question(question: object) -> None:
+    """Refuse a model in place of the question: scripts call such functions as (llm, question, …)."""
+    if callable(question) or hasattr(question, "complete") or hasattr(question, "invoke"):
+        kind = type(question).__name__
+        raise TypeError(f"the question is of type {kind}; pass question, answer, then model=…")
 
 
 def _log_result(run_id: str | None, checks: Mapping[str, bool | None]) -> None:
@@ -182,14 +195,18 @@ class _Interaction:
         if not all(math.isfinite(score) for score in self.scores):
             action = "check the retriever: its scores must be finite"
             return "a retrieval score is not a number", action
-        best = max(self.scores)
+        which = "best"
+        score = max(self.scores)
+        if self.limits.scores == "mean":
+            which = "mean"
+            score = sum(self.scores) / len(self.scores)
         minimum = self.limits.minimum_score
-        if best >= minimum:
+        if score >= minimum:
             return None
         action = (
             "widen the search or rewrite the query, or decline: the contexts may be off the topic"
         )
-        return f"the best retrieval score is {best:.2f}, under {minimum:.2f}", action
+        return f"the {which} retrieval score is {score:.2f}, under {minimum:.2f}", action
 
     def _list_structure(self) -> tuple[str, str] | None:
         if is_list(self.answer):

@@ -16,6 +16,7 @@ from answerkey.quality.assess import (
     Finding,
     Limits,
     assess_answer,
+    check_question,
     plain_text,
     read_contexts,
 )
@@ -51,10 +52,10 @@ class Improvement:
 def improve_answer(
     question: object,
     answer: object,
+    *,
     contexts: Iterable[Context] | None = (),
     retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
-    *,
     model: Chat | Callable[[str], object] | Mapping[str, object] | str | None = None,
     attempts: int = 2,
     limits: Limits | None = None,
@@ -66,12 +67,20 @@ def improve_answer(
     answer comes back unchanged with its findings. A failed model call is reported in `error`, never
     raised: the live bot still has an answer to give.
     """
+    check_question(question)
     passages = read_contexts(contexts)
     scores = None if retrieval_scores is None else list(retrieval_scores)
     question_text = plain_text(question)
 
     def assess(text: str) -> Assessment:
-        return assess_answer(question_text, text, passages, scores, run_id, limits=limits)
+        return assess_answer(
+            question_text,
+            text,
+            contexts=passages,
+            retrieval_scores=scores,
+            run_id=run_id,
+            limits=limits,
+        )
 
     first = answer if isinstance(answer, str) else plain_text(answer)
     best = Improvement(first, assess(first))

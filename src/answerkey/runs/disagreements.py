@@ -12,7 +12,9 @@ import numpy as np
 from answerkey.runs.table import Flags, Numbers, RunTable
 
 MOST_LISTED = 20
-_JUDGED = ("judge.", "rubric.accuracy", "rubric.completeness", "criterion.")
+_JUDGED = ("judge.", "rubric.accuracy", "rubric.completeness")
+# A faithful or safe answer need not be right, so these judges contradict no words.
+_NOT_ABOUT_CORRECTNESS = ("judge.faithfulness", "judge.safety", "judge.robustness")
 _SATISFIED = "the words differ but the judge is satisfied"
 _NOT_SATISFIED = "the words match but the judge is not satisfied"
 
@@ -48,6 +50,7 @@ _CONTRADICTIONS = (
     ("near to the passages by cosine but not supported by them",
      _Bound("answer_hallucination", operator.le, 0.1), _Bound("groundedness", operator.le, 0.3)),
 )  # fmt: skip
+_HIGH = 0.8  # of a judge's scale: 4 of 5
 _FEW_AND_MANY = {"exact_match": (0.0, 1.0), "keyword_recall": (0.2, 0.9)}
 
 
@@ -86,22 +89,25 @@ def _between_metrics(table: RunTable) -> Iterator[_Contradiction]:
 
 
 def _between_words_and_judge(table: RunTable) -> Iterator[_Contradiction]:
-    """Where exact match or keyword recall contradicts a judge: the judge that contradicts most."""
-    names = [name for name in table.metrics if name.startswith(_JUDGED)]
+    """Where exact match or keyword recall contradicts the judges.
+
+    All judges of a case must be satisfied, so that a relevant answer that is wrong is not listed.
+    """
+    judged = [name for name in table.metrics if name.startswith(_JUDGED)]
+    names = [name for name in judged if not name.startswith(_NOT_ABOUT_CORRECTNESS)]
     if not names or not len(table):
         return
     shares = np.vstack([_share_of_highest(table, name) for name in names])
     known = ~np.isnan(shares)
-    highest = np.where(known, shares, -np.inf)
     lowest = np.where(known, shares, np.inf)
     for words, (few, many) in _FEW_AND_MANY.items():
         if words not in table.metrics:
             continue
         values = table.metrics[words].values
-        satisfied = (values <= few) & (highest.max(axis=0) >= 0.9)
+        satisfied = (values <= few) & known.any(axis=0) & (lowest.min(axis=0) >= _HIGH)
         unsatisfied = (values >= many) & (lowest.min(axis=0) <= 0.4) & ~satisfied
         for what, rows, judge in (
-            (_SATISFIED, satisfied, highest.argmax(axis=0)),
+            (_SATISFIED, satisfied, lowest.argmin(axis=0)),
             (_NOT_SATISFIED, unsatisfied, lowest.argmin(axis=0)),
         ):
             places = np.flatnonzero(rows).tolist()
@@ -112,6 +118,6 @@ def _between_words_and_judge(table: RunTable) -> Iterator[_Contradiction]:
 def _share_of_highest(table: RunTable, name: str) -> Numbers:
     """The values of a judged metric as shares of its scale: a rubric goes to 5, others to 1 or 5."""
     values = table.metrics[name].values
-    if name.startswith("rubric."):
+    if name.startswith("rubric.") or bool(np.any(values > 1)):
         return values / 5.0
-    return np.where(values > 1, values / 5.0, values)
+    return values

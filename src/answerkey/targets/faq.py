@@ -12,16 +12,10 @@ from answerkey.coerce.values import as_text, as_texts
 from answerkey.config.declare import read_table, require_path
 from answerkey.config.target_tables import FaqTable
 from answerkey.errors import InputError
+from answerkey.text import faq_tokens
 from answerkey.types import Passage, Question, Response
 
-_LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"
 NO_MATCH = "No match: no question of the FAQ shares a word with this one."
-
-
-def faq_tokens(text: str) -> frozenset[str]:
-    """The set of lower-cased words without punctuation at their ends: `PSoC?` is `psoc`."""
-    stripped = (word.strip(_LIGHT_PUNCTUATION) for word in text.lower().split())
-    return frozenset(word for word in stripped if word)
 
 
 def token_cosine(a: frozenset[str], b: frozenset[str]) -> float:
