@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 
 from answerkey.reports import evidence
+from answerkey.reports.call_details import (
+    describe_calls,
+    describe_expected_calls,
+    describe_turns,
+)
 from answerkey.reports.failure_screen import expected_lines
 from answerkey.reports.text_pieces import TextPiece, answer_pieces, passage_pieces, sentences_of
 from answerkey.reports.verdict_sentence import verdict_sentence
@@ -78,6 +83,9 @@ def describe_case(outcome: Outcome, profile: Profile | None, longest: int | None
         "scores": _describe_scores(outcome, profile),
         "facts": facts,
         "claims": claims,
+        "calls": describe_calls(response.tools or ()),
+        "turns": describe_turns(response),
+        "expected_calls": describe_expected_calls(case),
         "criteria": evidence.criteria_of(outcome),
         "judge": _judge_calls(outcome),
         "attempts": [_describe_attempt(attempt) for attempt in outcome.attempts],

@@ -111,7 +111,7 @@ def _gives(slot: Slot, question: str, message: str) -> bool:
 
 
 def _nouns_of(slot: Slot, question: str) -> list[str]:
-    """The nouns of a request for a number: `user` in "your user ID"."""
+    """Words that name the number that is asked for: `user` in "your user ID"."""
     folded = plain(question)
     asked_with = [phrase for phrase in slot.asks if phrase in folded]
     return [noun for noun in slot.nouns if any(noun in phrase for phrase in asked_with)]
