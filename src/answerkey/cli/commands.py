@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "Run a suite: ask the target, score the answers, write the reports.",
         "score": "Score answers that are already in files; no suite needed.",
         "rescore": "Score the answers of a run again with another profile, judge or model.",
+        "watch": "Score new answers of logs, and alarm when the bot gets worse.",
         "check": "Assess one interaction, read as JSON from standard input.",
     },
     "Look": {

@@ -346,6 +346,14 @@ def rescore(
         )
 
 
+def suite_of_run(folder: Path, *, allow_code: bool = False) -> Suite:
+    """The scoring settings of a run, to score other answers as it did; code is refused as by `rescore`."""
+    manifest = read_manifest(folder)
+    if not allow_code:
+        _refuse_code_of_run(folder, manifest, {})
+    return _suite_to_rescore(folder, manifest, {"run": {"repeats": 1}}, as_stored=False)
+
+
 def _refuse_code_of_run(folder: Path, manifest: Manifest, changes: TomlTable) -> None:
     """A run folder is data. Code that it names runs only when the user asks for it."""
     code: list[str] = []

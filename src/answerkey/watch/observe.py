@@ -1,0 +1,299 @@
+"""One look at the logs: new answers, a sample of them scored, the evidence updated, alarms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import msgspec
+
+from answerkey.cases.select import sample_cases
+from answerkey.errors import SettingsError
+from answerkey.types import Case, Outcome
+from answerkey.watch.anchor import AnchorResult, compare_anchor
+from answerkey.watch.evidence import ALPHA, ChangeEvidence
+from answerkey.watch.series import Series, SeriesBaseline, SeriesKind, plan_series, values_of
+from answerkey.watch.state import WatchState, new_cases
+from answerkey.watch.topics import (
+    NewQuestion,
+    TextEmbedder,
+    Topics,
+    find_topics,
+    new_questions,
+)
+
+Score = Callable[[Sequence[Case]], list[Outcome]]
+FAMILIAR = "familiar"
+_MOST_NEW_QUESTIONS = 20
+_MIXTURE = 12.0  # makes the confidence sequence narrowest after some 50 answers
+
+
+class AlarmKind(StrEnum):
+    """What changed: the bot, or the judge that scores it."""
+
+    BOT = "bot"
+    JUDGE = "judge"
+
+
+class Alarm(msgspec.Struct, frozen=True):
+    """One alarm, with a sentence for people."""
+
+    kind: AlarmKind
+    series: str
+    sentence: str
+
+
+class SeriesPoint(msgspec.Struct, frozen=True):
+    """A series at one look: this look's mean, and all answers since the watch began.
+
+    `low` and `high` are a 95 % confidence sequence of the mean, valid at every look together.
+    """
+
+    name: str
+    kind: SeriesKind
+    about: str
+    baseline: float
+    mean: float | None
+    count: int
+    mean_so_far: float | None
+    count_so_far: int
+    low: float
+    high: float
+    evidence: float
+
+
+class Look(msgspec.Struct, frozen=True):
+    """The result of one look. `evidence` alarms at 1/α, in all lives without a change in at most α."""
+
+    number: int
+    time: str
+    read: int
+    sampled: int
+    evidence: float
+    points: list[SeriesPoint]
+    alarms: list[Alarm]
+    new_questions: list[NewQuestion] = []
+    anchor: AnchorResult | None = None
+    baseline: str = ""
+
+    @property
+    def limit(self) -> float:
+        return 1 / ALPHA
+
+
+class WatchBaseline(msgspec.Struct):
+    """What the state keeps of the baseline."""
+
+    run: str
+    series: list[SeriesBaseline]
+    topics: Topics
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """The parts of a look that stay the same: how to score, how to embed, what to compare with."""
+
+    score: Score
+    embedder: TextEmbedder
+    baseline_run: str
+    read_baseline: Callable[[], list[Outcome]]
+    sample: int
+    seed: int = 0
+
+
+def look_at(
+    state: WatchState, cases: Iterable[Case], anchor: Sequence[Case], watcher: Watcher
+) -> Look:
+    """Count the new answers of `cases`, and say whether something changed."""
+    baseline = _baseline_of(state, watcher)
+    number = state.count_looks() + 1
+    counter = _Counter()
+    new = new_cases(state, cases)
+    sampled = sample_cases(counter.count(new), watcher.sample, watcher.seed + number)
+    outcomes = watcher.score(_with_unique_ids(sampled)) if sampled else []
+    anchor_result = _judge_anchor(state, anchor, watcher, number)
+    questions = [outcome.case.question for outcome in outcomes]
+    vectors = watcher.embedder.embed(questions) if questions else None
+    topics = [0] * len(outcomes)
+    unfamiliar: list[NewQuestion] = []
+    if vectors is not None:
+        topics = baseline.topics.of_vectors(vectors)
+        unfamiliar = new_questions(baseline.topics, questions, vectors, watcher.embedder)
+    is_judge_changed = anchor_result is not None and anchor_result.is_changed
+    values = _values_of_look(baseline, outcomes, topics, unfamiliar, is_judge_changed)
+    evidence = _add_values(state, baseline, values)
+    points = [_point(each, evidence[each.series.name], values) for each in baseline.series]
+    total = sum(point.evidence for point in points)
+    look = Look(
+        number=number,
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        read=counter.number,
+        sampled=len(sampled),
+        evidence=total,
+        points=points,
+        alarms=_alarms(points, total, anchor_result),
+        new_questions=unfamiliar[:_MOST_NEW_QUESTIONS],
+        anchor=anchor_result,
+        baseline=watcher.baseline_run,
+    )
+    state.add_look(look)
+    return look
+
+
+class _Counter:
+    """Counts what passes through."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def count(self, cases: Iterable[Case]) -> Iterable[Case]:
+        for case in cases:
+            self.number += 1
+            yield case
+
+
+def _baseline_of(state: WatchState, watcher: Watcher) -> WatchBaseline:
+    """The baseline as the first look stored it."""
+    stored = state.read("baseline", WatchBaseline)
+    if stored is not None:
+        if stored.run != watcher.baseline_run:
+            raise SettingsError(
+                f"this state watches against {stored.run}; give another --state for another baseline"
+            )
+        return stored
+    outcomes = watcher.read_baseline()
+    questions = [outcome.case.question for outcome in outcomes]
+    topics, numbers = find_topics(questions, watcher.embedder)
+    names = dict(enumerate(topics.names)) if len(topics.names) > 1 else {}
+    familiar = Series(FAMILIAR, SeriesKind.SHARE, "questions near one of the baseline")
+    count = len(outcomes)
+    series = plan_series(outcomes, numbers, names)
+    if not series:
+        raise SettingsError(f"{watcher.baseline_run}: too few scored answers for a baseline")
+    # What users ask is not the bot's fault: the share is shown, and without a weight it never alarms.
+    series.append(SeriesBaseline(familiar, count * topics.familiar_share, count))
+    baseline = WatchBaseline(watcher.baseline_run, series, topics)
+    state.write("baseline", baseline)
+    return baseline
+
+
+def _with_unique_ids(cases: Sequence[Case]) -> list[Case]:
+    """Answers of several logs may share an id."""
+    used: set[str] = set()
+    unique: list[Case] = []
+    for number, case in enumerate(cases, start=1):
+        name = case.id if case.id not in used else f"{case.id}@{number}"
+        used.add(name)
+        unique.append(replace(case, id=name))
+    return unique
+
+
+def _judge_anchor(
+    state: WatchState, anchor: Sequence[Case], watcher: Watcher, number: int
+) -> AnchorResult | None:
+    if not anchor:
+        return None
+    outcomes = watcher.score(anchor)
+    first = state.read("anchor", dict[str, bool])
+    if first is None:
+        first = {outcome.case.id: outcome.verdict.passed for outcome in outcomes}
+        state.write("anchor", first)
+    return compare_anchor(outcomes, first, number)
+
+
+def _values_of_look(
+    baseline: WatchBaseline,
+    outcomes: Sequence[Outcome],
+    topics: Sequence[int],
+    unfamiliar: Sequence[NewQuestion],
+    is_judge_changed: bool,
+) -> dict[str, list[float]]:
+    """The new values of each series. After a change of the judge its scores are not compared."""
+    far = {new.question for new in unfamiliar}
+    values: dict[str, list[float]] = {}
+    for each in baseline.series:
+        series = each.series
+        if series.name == FAMILIAR:
+            values[FAMILIAR] = [float(each.case.question not in far) for each in outcomes]
+        elif is_judge_changed and series.kind is not SeriesKind.SHARE:
+            values[series.name] = []
+        else:
+            values[series.name] = values_of(series, outcomes, topics)
+    return values
+
+
+def _add_values(
+    state: WatchState, baseline: WatchBaseline, values: dict[str, list[float]]
+) -> dict[str, ChangeEvidence]:
+    evidence = state.read("evidence", dict[str, ChangeEvidence]) or {}
+    for each in baseline.series:
+        name = each.series.name
+        if name not in evidence:
+            evidence[name] = ChangeEvidence.against(each.total, each.count)
+        evidence[name].add(values[name])
+    state.write("evidence", evidence)
+    return evidence
+
+
+def _point(
+    baseline: SeriesBaseline, evidence: ChangeEvidence, values: dict[str, list[float]]
+) -> SeriesPoint:
+    series = baseline.series
+    own = values[series.name]
+    low, high = confidence_sequence(evidence.total, evidence.count)
+    return SeriesPoint(
+        name=series.name,
+        kind=series.kind,
+        about=series.about,
+        baseline=baseline.total / baseline.count,
+        mean=sum(own) / len(own) if own else None,
+        count=len(own),
+        mean_so_far=evidence.mean,
+        count_so_far=evidence.count,
+        low=low,
+        high=high,
+        evidence=series.weight * evidence.value,
+    )
+
+
+def confidence_sequence(total: float, count: int) -> tuple[float, float]:
+    """The ends of a 95 % interval of a mean of values from 0 to 1, valid at every count at once.
+
+    Robbins' normal mixture (1970), with the variance of a fair coin, the largest there is.
+
+    >>> [round(end, 2) for end in confidence_sequence(80.0, 100)]
+    [0.64, 0.96]
+    """
+    if not count:
+        return 0.0, 1.0
+    spread = count / 4 + _MIXTURE
+    radius = math.sqrt(spread * math.log(spread / (_MIXTURE * ALPHA**2))) / count
+    mean = total / count
+    return max(mean - radius, 0.0), min(mean + radius, 1.0)
+
+
+def _alarms(
+    points: Sequence[SeriesPoint], total: float, anchor: AnchorResult | None
+) -> list[Alarm]:
+    """The alarms of a look; the series that contribute most are named."""
+    alarms: list[Alarm] = []
+    if anchor is not None and anchor.is_changed:
+        sentence = f"the judge changed: {anchor.sentence()}"
+        alarms.append(Alarm(AlarmKind.JUDGE, "anchor", sentence))
+    if total < 1 / ALPHA:
+        return alarms
+    # The sum of all series is at the limit; those with a tenth of it are named.
+    strongest = max(point.evidence for point in points)
+    named = [point for point in points if point.evidence >= min(strongest, total / 10)]
+    named.sort(key=lambda point: -point.evidence)
+    return alarms + [_alarm_of(point) for point in named]
+
+
+def _alarm_of(point: SeriesPoint) -> Alarm:
+    mean = point.mean if point.mean is not None else point.mean_so_far
+    now = "unknown" if mean is None else f"{mean:.1%}"
+    change = f"{now} of the last {point.count} answers, {point.baseline:.1%} in the baseline"
+    return Alarm(AlarmKind.BOT, point.name, f"{point.name} dropped: {change} ({point.about})")
