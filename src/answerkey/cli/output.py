@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +15,13 @@ from answerkey.cli.colours import paint_ending
 from answerkey.errors import EXIT_OK, Ending
 from answerkey.text import printable, printable_json
 
+if TYPE_CHECKING:
+    _IntegerType = click.ParamType[int]
+else:
+    _IntegerType = click.ParamType  # older versions of click have no generic class
 
-class WholeNumber(click.ParamType[int]):
+
+class WholeNumber(_IntegerType):
     """A whole number within limits, which only a wrong value gets to see."""
 
     name = "integer"
