@@ -2,8 +2,8 @@
 
     import answerkey as ak
 
-    run = ak.evaluate(data, target=my_bot, profile="rag")
-    run.summary.pass_rate, run.failures()
+    run = ak.evaluate(df)              # a DataFrame with questions, answers, expected answers
+    run.failures()                     # the bad answers, each with one sentence: why
 
 Names are imported when they are first used, so that importing the package is fast.
 """
@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from answerkey.api import aevaluate as aevaluate
-    from answerkey.api import compare as compare
-    from answerkey.api import evaluate as evaluate
-    from answerkey.api import load_cases as load_cases
-    from answerkey.api import prefer as prefer
-    from answerkey.api import rank as rank
-    from answerkey.api import run_suite as run_suite
-    from answerkey.api import score as score
+    from answerkey.api.evaluate import aevaluate as aevaluate
+    from answerkey.api.evaluate import evaluate as evaluate
+    from answerkey.api.evaluate import run_suite as run_suite
+    from answerkey.api.load import load_cases as load_cases
+    from answerkey.api.measure import rank as rank
+    from answerkey.api.measure import score as score
+    from answerkey.api.pairs import compare as compare
+    from answerkey.api.pairs import prefer as prefer
     from answerkey.api.run import Run as Run
     from answerkey.api.run import open_run as open_run
     from answerkey.api.testsets import audit as audit
@@ -50,7 +50,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api": "aevaluate compare evaluate load_cases prefer rank run_suite score",
+    "api.evaluate": "aevaluate evaluate run_suite",
+    "api.load": "load_cases",
+    "api.measure": "rank score",
+    "api.pairs": "compare prefer",
     "api.run": "Run open_run",
     "api.testsets": "audit",
     "comparison.comparison": "Comparison compare_runs",
@@ -73,8 +76,10 @@ __all__ = ["__version__", *_MODULE_OF]  # pyright: ignore[reportUnsupportedDunde
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'answerkey' has no attribute {name!r}")
-    return getattr(import_module(f"answerkey.{_MODULE_OF[name]}"), name)
+    value = getattr(import_module(f"answerkey.{_MODULE_OF[name]}"), name)
+    globals()[name] = value  # the next use finds it without this function
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    return sorted(__all__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
@@ -219,6 +220,7 @@ class Case:
     `criteria_threshold` is the share of the requirements from which the metric `criteria` is 1: all of them without it.
     `min_score` is the case's own pass mark on the overall score, on top of the profile's.
     Any of `expected_tools` is a right list of calls; `forbidden` are sources that this user must not see.
+    `written` are the names that columns have in the user's data, where they are not ours.
     """
 
     id: str
@@ -244,6 +246,7 @@ class Case:
     forbidden_tools: tuple[str, ...] = ()
     max_calls: int | None = None
     forbidden: tuple[Passage, ...] = ()
+    written: Mapping[str, str] = field(default_factory=dict[str, str], compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,3 +437,8 @@ class Outcome:
             or repr((self.response.answer or "")[:60])
         )
         return f"<Outcome {self.case.id}: {self.verdict.status}{score}, {why}>"
+
+    def _repr_html_(self) -> str:
+        """The case as a card in a notebook."""
+        # The card is drawn in a package above this one, and only when a notebook asks for it.
+        return import_module("answerkey.reports.card").case_card(self)

@@ -118,7 +118,7 @@ def test_a_target_that_raises_is_an_error_of_that_case() -> None:
     run = quiet(target=bot)
     assert run["q2"].response.error == "raised ValueError: no idea"
     assert run.summary.figures.totals.errors == 1
-    assert [outcome.case.id for outcome in run.failures()] == ["q2"]
+    assert [outcome.case.id for outcome in run.worst(1)] == ["q2"]
     assert "1 error" in repr(run)
 
 

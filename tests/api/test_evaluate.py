@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.evaluated import METRICS, ROWS, async_bot, async_judge, length, quiet, slowly
+from tests.support.evaluated import METRICS, ROWS, async_bot, length, quiet, slowly
 
 import answerkey as ak
 from answerkey.errors import IncompleteError, InputError
@@ -31,7 +31,7 @@ def test_a_run_as_an_object(tmp_path: Path) -> None:
     frame = run.to_pandas()
     assert list(frame["id"]) == ["q1", "q2", "q3"]
     assert list(frame["token_f1"]) == [o.scores["token_f1"].value for o in run]
-    assert len(repr(run).splitlines()) == 3
+    assert len(repr(run).splitlines()) == 5
     assert "3 cases" in repr(run)
     page = run.to_html(tmp_path / "report.html")
     assert "q2" in page.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def test_inside_a_running_loop() -> None:
             return "30 days"
 
         blocking = quiet(target=async_bot, metrics=[slowly])
-        free = await ak.aevaluate(ROWS, [slowly], target=bot, judge=async_judge, progress=False)
+        free = await ak.aevaluate(ROWS, [slowly], target=bot, progress=False)
         assert set(seen) == {loop}, "async code of aevaluate runs on the caller's loop"
         return blocking, free
 
@@ -179,7 +179,6 @@ def test_run_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (object(), {}, "data: found object, expected a list of dicts"),
         ("no_such_file.csv", {}, "no such file, folder or glob"),
         (ROWS, {"metrics": ["token_f2"]}, 'unknown metric "token_f2"; did you mean "token_f1"?'),
-        (ROWS, {"metrics": ()}, "nothing to measure"),
         (ROWS, {"metrics": [3]}, "metrics: found int, expected a name or a function"),
         (ROWS, {"profile": "ragg"}, 'did you mean "rag"?'),
         (ROWS, {"target": 3}, "target: found int, expected a function of the question"),

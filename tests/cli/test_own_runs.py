@@ -214,8 +214,11 @@ def test_the_python_functions_log_their_values(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_document_or_a_case_file_stands_for_a_suite(
-    cli: Cli, write: Write, tmp_path: Path
+    cli: Cli, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     write("manual.txt", "Refunds\n\nRefunds take 5 business days.\n")
     cases = write(
         "faq.csv",
@@ -226,7 +229,10 @@ def test_a_document_or_a_case_file_stands_for_a_suite(
         "run", tmp_path / "manual.txt", "--dataset", cases, "--profile", "uniform", *options
     )
     assert asked.code == 0, asked.err
-    (line,) = results(tmp_path / "results")
+    # Beside the documents, the next run would read the results as documents.
+    (line,) = results(folder / "results")
+    assert not (tmp_path / "results").exists()
+    assert str(folder / "results") in asked.last_line
     assert "5 business days" in line["answer"]
     from_table = cli(
         "run",

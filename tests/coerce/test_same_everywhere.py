@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from answerkey.api.adapters import cases_of
+from answerkey.api.rows import cases_of
 from answerkey.cases import read_cases, read_responses
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS
 from answerkey.coerce.labels import as_labels

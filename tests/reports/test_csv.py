@@ -8,6 +8,7 @@ import io
 import pytest
 
 from answerkey.reports.csv import ResultsCsv, csv_cell
+from answerkey.reports.result_columns import ResultColumns
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 
@@ -19,7 +20,7 @@ def outcome(n: int, route: str, **scores: Score) -> Outcome:
 
 def rows_of(outcomes: list[Outcome], *metrics: str) -> list[list[str]]:
     file = io.StringIO()
-    table = ResultsCsv(file, metrics)
+    table = ResultsCsv(file, ResultColumns({"question": "question", "id": "id"}, metrics, ()))
     for one in outcomes:
         table.add(one)
     file.seek(0)

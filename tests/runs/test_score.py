@@ -70,10 +70,10 @@ def test_every_report_is_there_and_says_the_same(scored):
         "cases",
         "profile",
         "metrics",
+        "metric_settings",
         "judge",
         "embedding",
         "settings",
-        "metric_settings",
         "answers",
     }
     assert "scored 2/3" in (run / "report.txt").read_text()
@@ -221,7 +221,6 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
         (["--metrics", "recall@x"], 'did you mean "recall@5"'),
         (["--metrics", "recall@0"], "must be 1 or more"),
         (["--profile", "route-awre"], 'did you mean "route-aware"'),
-        ([], "nothing to measure"),
         (["--metrics", "rubric.accuracy"], "needs a judge"),
         (
             ["--metrics", "exact_match", "--module", "no_such_module"],

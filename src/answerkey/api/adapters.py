@@ -1,35 +1,25 @@
-"""Functions and framework objects as targets, judges and metrics; data as people have it, read by shape.
-
-No data frame library is imported here.
-"""
+"""Functions and framework objects as targets, judges and metrics."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from itertools import islice
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from answerkey.background import call_on, event_loop, has_caller_loop
-from answerkey.cases import read_cases
-from answerkey.cases.check import check_cases
-from answerkey.cases.shapes import cases_of_rows
-from answerkey.coerce.rows import rename_columns
-from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable
 from answerkey.config.target_tables import LiveTable
-from answerkey.errors import InputError, SettingsError
+from answerkey.errors import SettingsError
 from answerkey.llm.chat import FUNCTION_TIMEOUT
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.judges import function_judge, name_of
+from answerkey.metrics.other_tools import equivalent_of
 from answerkey.metrics.registry import Facts, Metric, is_metric, registered_name
 from answerkey.targets.function import function_target
 from answerkey.targets.live import Live
-from answerkey.types import Case, Target
+from answerkey.types import Target
 
 _QUESTION_KEYS = ("question", "query", "input")
 
@@ -80,28 +70,45 @@ def judge_of(judge: object, workers: int) -> Judge | None:
     return function_judge(judge, settings=JudgeTable(timeout=FUNCTION_TIMEOUT, concurrency=workers))
 
 
-def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:
+def metrics_of(items: Iterable[object]) -> tuple[list[str], list[Metric]]:
     """The names of all metrics, and those that are plain functions as metrics of this call."""
     names: list[str] = []
     own: list[Metric] = []
-    for item in given:
+    for item in items:
         name = item if isinstance(item, str) else registered_name(item)
         if name is None:
-            if not callable(item):
-                kind = type(item).__name__
-                raise SettingsError(
-                    f"metrics: found {kind}, expected a name or a function of (case, response)"
-                )
-            name = name_of(item) if name_of(item) != "<lambda>" else f"lambda_{len(own) + 1}"
-            if is_metric(name):
-                raise SettingsError(
-                    f'metrics: the function "{name}" has the name of a built-in metric; rename it'
-                )
-            summary = (getattr(item, "__doc__", None) or "").strip().split("\n")[0]
-            facts = Facts(name, summary, low=None, high=None, needs=("answer",))
-            own.append(Metric(facts, item, "single", "your code"))
+            name = _name_in_other_tool(item)
+        if name is None:
+            metric = _metric_of_function(item, len(own) + 1)
+            own.append(metric)
+            name = metric.name
         names.append(name)
     return names, own
+
+
+def _name_in_other_tool(item: object) -> str | None:
+    """The name of an object of ragas or deepeval, as `Faithfulness()` has one."""
+    for name in (getattr(item, "name", None), type(item).__name__):
+        if isinstance(name, str) and equivalent_of(name) is not None:
+            return name
+    return None
+
+
+def _metric_of_function(function: object, number: int) -> Metric:
+    if not callable(function):
+        kind = type(function).__name__
+        expected = "a name or a function of (case, response)"
+        raise SettingsError(f"metrics: found {kind}, expected {expected}")
+    name = name_of(function)
+    if name == "<lambda>":
+        name = f"lambda_{number}"
+    if is_metric(name):
+        raise SettingsError(
+            f'metrics: the function "{name}" has the name of a built-in metric; rename it'
+        )
+    summary = (getattr(function, "__doc__", None) or "").strip().split("\n")[0]
+    facts = Facts(name, summary, low=None, high=None, needs=("answer",))
+    return Metric(facts, function, "single", "your code")
 
 
 def _awaited(function: Callable[..., object]) -> Callable[..., object]:
@@ -114,91 +121,3 @@ def _awaited(function: Callable[..., object]) -> Callable[..., object]:
     called = partial(call_on, event_loop(), cast("Callable[..., Awaitable[object]]", function))
     called.__signature__ = inspect.signature(function)  # pyright: ignore[reportAttributeAccessIssue]
     return called
-
-
-NAME = "data"  # of rows that come from no file, in messages and default ids
-
-
-def cases_of(data: object, limit: int | None = None) -> list[Case]:
-    """The cases of rows, a data frame, a data set, a path or a glob; checked as those of a file are.
-
-    >>> cases_of([{"question": "How long?", "expected": "30 days"}])[0].id
-    'data#1'
-    """
-    if isinstance(data, (str, Path)):
-        return list(islice(read_cases([data]), limit))
-
-    def cases() -> Iterator[Case]:
-        for number, row in enumerate(islice(_rows(data), limit), start=1):
-            if isinstance(row, Case):
-                yield row
-            else:
-                place = Place(NAME, number, "row")
-                yield from cases_of_rows(
-                    rename_columns([(_plain_row(row, place), place)]), Path(NAME), number - 1
-                )
-
-    return list(check_cases(cases(), NAME))
-
-
-def _plain_row(row: object, place: Place) -> dict[str, object]:
-    if is_mapping(row):
-        return {str(name): _cell(value) for name, value in row.items()}
-    if dump := getattr(row, "model_dump", None):  # pydantic, as ragas samples are
-        return _plain_row(dump(), place)
-    if is_dataclass(row) and not isinstance(row, type):  # as deepeval test cases are
-        return _plain_row(asdict(row), place)
-    raise InputError(f"{place}: found {type(row).__name__}, expected a dict or a Case")
-
-
-def _cell(value: object) -> object:
-    """A cell as plain data: NaN and the missing values of pandas are None, arrays are lists."""
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    as_list = getattr(value, "tolist", None)
-    value = as_list() if as_list else value
-    return None if isinstance(value, float) and value != value else value
-
-
-def _rows(data: Any) -> Iterator[object]:
-    if is_mapping(data):
-        return _rows_of_mapping(data)
-    if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
-        data = data.collect()
-    if hasattr(data, "iter_rows"):  # polars
-        return iter(data.iter_rows(named=True))
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
-        columns = [str(name) for name in data.columns]
-        return (
-            dict(zip(columns, row, strict=True)) for row in data.itertuples(index=False, name=None)
-        )
-    if hasattr(data, "to_pylist"):  # an Arrow table
-        return iter(data.to_pylist())
-    if isinstance(data, Iterable) and not isinstance(
-        data, (bytes, bytearray)
-    ):  # lists, and data sets of Hugging Face
-        return iter(cast("Iterable[object]", data))
-    kind = type(data).__name__
-    expected = "a list of dicts or of Case, a data frame, a data set, a path or a glob"
-    raise InputError(f"{NAME}: found {kind}, expected {expected}")
-
-
-def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:
-    """`{"question": [...], "answer": [...]}` by column, or one row; a dict of data sets needs a choice."""
-    values = list(data.values())
-    if values and all(hasattr(value, "column_names") for value in values):
-        names = ", ".join(map(str, data))
-        raise InputError(
-            f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]'
-        )
-    columns = [
-        cast("Sequence[object]", value)
-        for value in values
-        if is_list(value) or hasattr(value, "tolist")
-    ]
-    if len(columns) < len(data) or not columns or not is_list(data.get("question", [])):
-        return iter([data])
-    lengths = {str(name): len(value) for name, value in zip(data, columns, strict=True)}
-    if len(set(lengths.values())) > 1:
-        raise InputError(f"{NAME}: columns of different lengths: {lengths}")
-    return (dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from answerkey.api.adapters import cases_of
+from answerkey.api.rows import cases_of
 from answerkey.embed import load_embedder
 from answerkey.testsets.audit.accepted import Key, audit_file, read_accepted
 from answerkey.testsets.audit.document_set import find_documents, read_documents

@@ -38,7 +38,12 @@ def check_cases(
             )
         ids.add(key)
         question = hash(
-            (case.question, case.history, case.extra.get("config_name"), is_whole(case))
+            (
+                case.question,
+                case.history,
+                case.extra.get("config_name"),
+                bool(case.extra) and is_whole(case),
+            )
         )
         if question in questions:
             original = first_ids.get(question)

@@ -57,6 +57,7 @@ def case_of_cells(row: Cells, place: Place, default_id: str) -> Case:
         question_num=question_num,
         recorded=response_of_row(row, place) if has_response else None,
         extra=table_of(json_value(extra)),
+        written=place.names,
         **read_cells(_CASE_READERS, row, place, _FIELD_NAMES),
     )
 

@@ -42,7 +42,8 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
             row[key] = unpack_list(row[key], key, place)
     # A sample of Inspect has its transcript beside question and answer.
     is_sample = "messages" in row and {"question", "answer"} <= row.keys()
-    key = None if is_sample else conversation_key(row)
+    has_turns = not is_sample and any(key in row for key in CONVERSATION_KEYS)
+    key = conversation_key(row) if has_turns else None
     if key is not None:
         is_only_row = number == 1 and place.line <= 1
         default_name = path.stem if is_only_row else default_id
@@ -55,7 +56,7 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
         for key in CONVERSATION_KEYS:
             if key in row:
                 raise place.error(key, row[key], "a list of turns")
-    if promptfoo.has_expected_columns(row):
+    if any(name.startswith("__") for name in row) and promptfoo.has_expected_columns(row):
         row = promptfoo.read_expected_columns(row, place.file)
     yield case_of_row(row, place, default_id)
 

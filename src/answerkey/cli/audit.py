@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from answerkey.cli.output import COUNT, end, json_option, print_json, quiet_option, say, show
+from answerkey.cli.output import COUNT, SHARE, end, json_option, print_json, quiet_option, say, show
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
 from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, Finding, FindingKind
 
@@ -21,7 +21,7 @@ _LISTED = 40
 )
 @click.option(
     "--at-least",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     default=REPORTED_FROM,
     help=f"Lowest probability of a finding to report; default {REPORTED_FROM:g}.",
 )

@@ -26,6 +26,7 @@ from answerkey.calibrate.label_order import label_order
 from answerkey.calibrate.labels import all_labels, measure_labelled, read_labelled
 from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.cli.output import COUNT, PATH, WholeNumber, done, json_option, print_result, say
+from answerkey.cli.run_folder import RUN
 from answerkey.cli.scoring_options import (
     add_options,
     judge_model_option,
@@ -267,7 +268,7 @@ def reliability_chart(c: Calibration) -> Spec:
 
 
 @click.command("label-next")
-@click.argument("run", type=PATH)
+@click.argument("run", type=RUN)
 @click.option("--count", type=COUNT, default=10, help="How many cases to list; default 10.")
 @click.option(
     "--labels",

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import FROM_ZERO, PATH, done, end, json_option, print_result, say
+from answerkey.cli.run_folder import RUN
 from answerkey.cli.scoring_options import (
     allow_code_option,
     judge_model_option,
@@ -29,17 +30,18 @@ from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
 from answerkey.reports.comparison_files import write_comparison
 from answerkey.reports.many import many_text
+from answerkey.runs.newest import find_run, find_two_runs
 from answerkey.runs.store import DAMAGED, is_run, read_manifest
 from answerkey.user_code import names_code
 
 
 @click.command("compare")
 @click.argument("run_a", type=PATH, metavar="A")
-@click.argument("others", type=PATH, metavar="[B]…", nargs=-1)
+@click.argument("others", type=RUN, metavar="[B]…", nargs=-1)
 @click.option(
     "--repeats",
     multiple=True,
-    type=PATH,
+    type=RUN,
     metavar="RUN",
     help="Another run of the same bot as A, to estimate noise; may be repeated.",
 )
@@ -98,6 +100,7 @@ def compare_command(
     """Compare run B with run A, case by case; with one run, compare it with the baseline.
 
     Three or more runs give a table: one line per run, with its difference from the best.
+    A folder of runs or a suite stands for its newest complete run; alone, for its two newest.
 
     The result starts with what changed, and with the cases that newly fail and newly pass. The verdict is about the
     overall score and needs the paired t-test and the Wilcoxon test to agree at 0.05. Differences are B − A.
@@ -108,6 +111,7 @@ def compare_command(
 
     \b
     Example:
+      answerkey compare results
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
       answerkey compare results/large_* results/small_* results/tiny_*
@@ -117,7 +121,7 @@ def compare_command(
             raise click.UsageError(
                 "--gate, --repeats, --out and --markdown compare two runs; name two", ctx
             )
-        print_table([run_a, *others], as_json)
+        print_table([find_run(run_a), *others], as_json)
         return
     run_b = others[0] if others else None
     limits = {
@@ -129,9 +133,7 @@ def compare_command(
         if value is not None and not gate:
             raise click.UsageError(f"{name} needs --gate", ctx)
     rules = CompareGate(margin, max_new_failures, max_errors or 0)
-    if run_b is None:
-        (run_a, _), run_b = find_baseline(Path(), run_a.parent), run_a
-        say(f"comparing with the baseline {run_a}")
+    run_a, run_b = _choose_runs(run_a, run_b)
     comparison = compare_runs(run_a, run_b, repeats)
     failures = gate_failures(comparison, rules) if gate else []
     ending = end_of_comparison(comparison, failures if gate else None)
@@ -155,9 +157,22 @@ def print_table(runs: Sequence[Path], as_json: bool) -> None:
     done(table.sentence)
 
 
+def _choose_runs(run_a: Path, run_b: Path | None) -> tuple[Path, Path]:
+    """A and B; a single run is compared with the baseline, a folder gives its two newest runs."""
+    if run_b is not None:
+        return find_run(run_a), run_b
+    if is_run(run_a):
+        baseline, _ = find_baseline(Path(), run_a.parent)
+        say(f"comparing with the baseline {baseline}")
+        return baseline, run_a
+    older, newer = find_two_runs(run_a)
+    say(f"comparing the two newest runs of one suite: A {older.name}, B {newer.name}")
+    return older, newer
+
+
 @click.command("prefer")
-@click.argument("run_a", type=PATH, metavar="A")
-@click.argument("run_b", type=PATH, metavar="B")
+@click.argument("run_a", type=RUN, metavar="A")
+@click.argument("run_b", type=RUN, metavar="B")
 @judge_option
 @judge_model_option
 @allow_code_option
@@ -220,7 +235,7 @@ def baseline_command() -> None:
 
 
 @baseline_command.command("set")
-@click.argument("run", type=PATH)
+@click.argument("run", type=RUN)
 @_folder_option
 def set_command(run: Path, folder: Path) -> None:
     """Make RUN the baseline.

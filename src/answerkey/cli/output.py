@@ -17,8 +17,11 @@ from answerkey.text import printable, printable_json
 
 if TYPE_CHECKING:
     _IntegerType = click.ParamType[int]
+    _NumberType = click.ParamType[float]
 else:
-    _IntegerType = click.ParamType  # older versions of click have no generic class
+    # Older versions of click have no generic class.
+    _IntegerType = click.ParamType
+    _NumberType = click.ParamType
 
 
 class WholeNumber(_IntegerType):
@@ -41,6 +44,24 @@ class WholeNumber(_IntegerType):
         return number
 
 
+class Share(_NumberType):
+    """A number from 0 to 1."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1:
+            self.fail(f"found {value}, expected a number from 0 to 1", param, ctx)
+        return number
+
+
+SHARE = Share()
 COUNT = WholeNumber(1)
 FROM_ZERO = WholeNumber(0)
 PATH = click.Path(path_type=Path)

@@ -9,8 +9,8 @@ import click
 from answerkey.cli.output import PATH, json_option, quiet_option
 from answerkey.cli.run.finish import finish_run, same_command
 from answerkey.cli.run.loop import interactive, rescore_with_progress
+from answerkey.cli.run_folder import RUN
 from answerkey.cli.scoring_options import ScoringOptions, allow_code_option, scoring_options
-from answerkey.errors import SettingsError
 from answerkey.runs.control import Options
 from answerkey.runs.execute import run_suite
 from answerkey.runs.suite import suite_of
@@ -42,18 +42,17 @@ def score_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Score the answers in case files with metrics or a profile, and write the reports.
+    """Score the answers in case files, and write the reports.
+
+    Without --profile and --metrics, the profile that fits the data is used.
 
     \b
     Example:
+      answerkey score answers.csv
       answerkey score answers.jsonl --metrics exact_match,keyword_recall
       answerkey score answers.csv --profile route-aware --out results
     """
     table = scoring.settings()
-    if "profile" not in table and "metrics" not in table:
-        raise SettingsError(
-            "nothing to measure; give --profile rag, or --metrics answer_agreement,…"
-        )
     table |= {
         "name": name,
         "cases": list(cases),
@@ -74,7 +73,7 @@ def score_command(
 
 
 @click.command("rescore")
-@click.argument("run", type=PATH)
+@click.argument("run", type=RUN)
 @scoring_options("Metrics, comma-separated; replaces those of the run.")
 @click.option("--out", type=PATH, help="Folder for the new run; default beside the old one.")
 @click.option(

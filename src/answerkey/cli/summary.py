@@ -10,6 +10,7 @@ import click
 
 from answerkey.cli.compare import print_table
 from answerkey.cli.output import PATH, end, json_option, print_result
+from answerkey.cli.run_folder import RUN, choose_run
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
@@ -99,6 +100,7 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
 
     \b
     Example:
+      answerkey summary results
       answerkey summary results --table
       answerkey summary results/support-bot_20260102_030405 --json
       answerkey summary results/support-bot_20260102_030405 --by source_file
@@ -106,6 +108,7 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
     if table:
         print_table(newest_run_per_bot(run), as_json)
         return
+    run = choose_run(run)
     partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
@@ -131,7 +134,7 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
 
 
 @click.command("report")
-@click.argument("run", type=PATH)
+@click.argument("run", type=RUN)
 @charts_option
 @json_option
 def report_command(run: Path, charts: bool | None, as_json: bool) -> None:

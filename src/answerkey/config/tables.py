@@ -53,6 +53,9 @@ class ExecutionTable(Table, frozen=True):
         | None
     ) = None
     max_minutes: Annotated[float, about("Stop after this many minutes.", ge=0)] | None = None
+    max_equal_errors: Annotated[
+        int, about("Stop after this many equal errors in a row; 0: never.", ge=0)
+    ] = 10
     repeats: Annotated[int, about("Ask each case this many times.", ge=1, le=1000)] = 1
     require: Annotated[
         str, about('How many of the repeats must pass, as in `"3 of 5"`. Default: more than half.')

@@ -20,6 +20,7 @@ from answerkey.cache import DiskCache, cache_folder, digest
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError, EndpointError
 from answerkey.user_code import error_text
+from answerkey.user_traceback import show_traceback
 
 Message = Mapping[str, str]
 Schema = Mapping[str, object]
@@ -263,6 +264,7 @@ class FunctionChat:
                 f"the judge function gave no reply within {self._timeout:g} s"
             ) from None
         except BaseException as error:
+            show_traceback(error, "the judge")
             raise CallFailed(f"the judge function raised {error_text(error)}") from error
 
     def _failed(self, why: str) -> None:

@@ -16,6 +16,7 @@ from answerkey.errors import IncompleteError
 from answerkey.metrics.registry import Metric, bind, find
 from answerkey.types import LARGEST, Case, Pair, Response, Score
 from answerkey.user_code import error_text
+from answerkey.user_traceback import show_traceback
 
 Columns = Mapping[str, Sequence[Score]]
 _ROUNDING = 1e-6  # by which a value may exceed its range, as float32 does
@@ -167,12 +168,16 @@ def _awaited_singles(
 ) -> list[Score]:
     """The scores of an async function, awaited several at a time."""
     given = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
+    scores: list[Score] = []
     for value in given:
         if isinstance(value, IncompleteError):
             raise value
-    return [
-        Score.failed(error_text(v)) if isinstance(v, BaseException) else as_score(v) for v in given
-    ]
+        if isinstance(value, BaseException):
+            show_traceback(value, f"the metric {metric.name}")
+            scores.append(Score.failed(error_text(value)))
+        else:
+            scores.append(as_score(value))
+    return scores
 
 
 def _guarded_single(metric: Metric, arguments: Mapping[str, object], pair: Pair) -> Score:
@@ -181,6 +186,7 @@ def _guarded_single(metric: Metric, arguments: Mapping[str, object], pair: Pair)
     except IncompleteError:
         raise
     except (Exception, SystemExit) as error:
+        show_traceback(error, f"the metric {metric.name}")
         return Score.failed(error_text(error))
 
 
@@ -195,6 +201,7 @@ def _guarded(step: Step, pairs: Sequence[Pair]) -> Columns:
         if len(pairs) > 1:
             alone = [_guarded(step, [pair]) for pair in pairs]
             return {name: [columns[name][0] for columns in alone] for name in names}
+        show_traceback(error, f"the metric {names[0]}")
         return {name: [Score.failed(error_text(error))] for name in names}
 
 

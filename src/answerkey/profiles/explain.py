@@ -29,6 +29,7 @@ from answerkey.profiles.statements import (
     starts_with_yes_or_no,
     without_question,
 )
+from answerkey.text import words
 from answerkey.types import Case, Cause, Kind, Response, Score
 
 LONGEST_WHY = 160
@@ -290,8 +291,8 @@ class _Explainer:
     def _find_off_topic(self) -> _Finding | None:
         if not any(name in self._failing for name in _RELEVANCE_METRICS):
             return None
-        words = content_stems(self._case.question) | content_stems(self._expected)
-        if share_of_words(content_stems(self._answer), " ".join(sorted(words))) > 0:
+        stems = content_stems(self._case.question) | content_stems(self._expected)
+        if share_of_words(content_stems(self._answer), " ".join(sorted(stems))) > 0:
             return None
         sentence = f"Says {_quote(self._answer)}, which is about something else"
         if self._case.expected:
@@ -300,8 +301,8 @@ class _Explainer:
 
     def _find_omission(self) -> _Finding | None:
         """Some of the expected facts, and nothing in place of the others."""
-        words = own_words(self._expected, self._case.question)
-        if share_of_words(words, self._answer) == 0:
+        facts = own_words(self._expected, self._case.question)
+        if share_of_words(facts, self._answer) == 0:
             return None
         missing = missing_items(self._answer, self._expected)
         if not missing or len(missing) == len(list(split_items(self._expected))):
@@ -351,9 +352,15 @@ class _Explainer:
             return _Finding(Kind.OTHER, f"{sentence}; must not contain {_quote(forbidden)}.")
         if missing := self._missing_texts():
             return _Finding(Kind.INCOMPLETE, f"{sentence}, but not {_quote(', '.join(missing))}.")
-        if self._case.expected:
+        if self._says_exactly_the_expected():
+            sentence += ", as expected; other requirements of the profile are not met"
+        elif self._case.expected:
             sentence += f", expected {_quote(self._expected)}{self._passage_with_expected()}"
         return _Finding(Kind.OTHER, f"{sentence}.")
+
+    def _says_exactly_the_expected(self) -> bool:
+        answer = words(self._answer)
+        return bool(answer) and any(answer == words(text) for text in self._case.expected)
 
     def _find_forbidden_text(self) -> str:
         answer = self._answer.casefold()
@@ -384,11 +391,11 @@ class _Explainer:
         figures = without_question(read_figures(self._expected), read_figures(self._case.question))
         if any(find_passage(figure, [text]) is None for figure in figures):
             return False
-        words = own_words(self._expected, self._case.question)
-        if not words:
+        facts = own_words(self._expected, self._case.question)
+        if not facts:
             # A bare yes or no: the passage about the question has the answer.
-            words = content_stems(self._case.question)
-        return share_of_words(words, text) >= _HAS_FACTS
+            facts = content_stems(self._case.question)
+        return share_of_words(facts, text) >= _HAS_FACTS
 
     def _find_cause(self, finding: _Finding) -> Cause:
         if finding.kind in _KINDS_WITHOUT_CAUSE:
@@ -432,8 +439,8 @@ class _Explainer:
         if finding.kind is Kind.UNSUPPORTED:
             return Cause.INVENTED
         if finding.kind is Kind.SHOULD_REFUSE:
-            words = own_words(self._answer, self._case.question)
-            share = share_of_words(words, "\n".join(self._passages))
+            facts = own_words(self._answer, self._case.question)
+            share = share_of_words(facts, "\n".join(self._passages))
             return Cause.UNCLEAR if share >= _HAS_FACTS else Cause.INVENTED
         if finding.kind is Kind.CONTRADICTS:
             return Cause.NOT_USED

@@ -3,99 +3,35 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from typing import IO
 
 from answerkey.coerce.values import is_list
+from answerkey.reports.result_columns import RESULTS, ResultColumns
 from answerkey.text import printable, spreadsheet_text
-from answerkey.types import Outcome, Score
-
-_CASE_COLUMNS = (
-    "id",
-    "source_file",
-    "question_num",
-    "type",
-    "question",
-    "expected_answer",
-    "answer",
-    "route",
-    "expected_route",
-    "sources",
-    "response_time",
-    "error",
-)
-_VERDICT_COLUMNS = (
-    "status",
-    "why",
-    "kind",
-    "cause",
-    "score",
-    "quality",
-    "route_score",
-    "band",
-    "justification",
-)
+from answerkey.types import Outcome
 
 
 class ResultsCsv:
-    """Writes results.csv. Column names are unique.
+    """Writes results.csv: the user's columns under their own names, then the results.
 
-    The verdict's `route_score` is that of the metric, and is written once. Any other metric with
-    the name of a column is called `scores.<name>`, its path in results.jsonl.
+    A metric that failed is `ERROR`, one that is not applicable an empty cell.
     """
 
-    def __init__(self, file: IO[str], metrics: Sequence[str], header: bool = True) -> None:
-        self._metrics = [name for name in metrics if name != "route_score"]
+    def __init__(self, file: IO[str], columns: ResultColumns, header: bool = True) -> None:
+        self._columns = columns
+        # Where the scores of the metrics stand in a row of results.
+        self._first_score = len(columns.user) + len(RESULTS)
         self._writer = csv.writer(file)
         if header:
-            plain = (*_CASE_COLUMNS, *_VERDICT_COLUMNS)
-            titles = [f"scores.{name}" if name in plain else name for name in self._metrics]
-            self._writer.writerow([*plain, *titles])
+            self._writer.writerow([csv_cell(title) for title in columns.titles()])
 
     def add(self, outcome: Outcome) -> None:
-        scores = [_score_cell(outcome.scores.get(name)) for name in self._metrics]
-        self._writer.writerow([*_case_cells(outcome), *_verdict_cells(outcome), *scores])
-
-
-def _case_cells(outcome: Outcome) -> list[object]:
-    """In the order of `_CASE_COLUMNS`."""
-    case = outcome.case
-    response = outcome.response
-    expected: object = list(case.expected) or None
-    if len(case.expected) == 1:
-        expected = case.expected[0]
-    cells = (
-        case.id,
-        case.source_file,
-        case.question_num,
-        case.type,
-        case.question,
-        expected,
-        response.answer,
-        response.route,
-        case.expected_route,
-        response.sources,
-        response.seconds,
-        response.error,
-    )
-    return [csv_cell(value) for value in cells]
-
-
-def _verdict_cells(outcome: Outcome) -> list[object]:
-    """In the order of `_VERDICT_COLUMNS`."""
-    verdict = outcome.verdict
-    cells = (
-        verdict.status,
-        verdict.why,
-        verdict.kind,
-        verdict.cause,
-        verdict.score,
-        verdict.quality,
-        _score_cell(outcome.scores.get("route_score")),
-        verdict.band,
-        verdict.justification,
-    )
-    return [csv_cell(value) for value in cells]
+        cells = self._columns.row(outcome)
+        for place, name in enumerate(self._columns.metrics, start=self._first_score):
+            score = outcome.scores.get(name)
+            if score is not None and score.error is not None:
+                cells[place] = "ERROR"
+        self._writer.writerow([csv_cell(cell) for cell in cells])
 
 
 def csv_cell(value: object) -> object:
@@ -112,10 +48,3 @@ def csv_cell(value: object) -> object:
         value = " | ".join(str(item) for item in value)
     text = str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     return spreadsheet_text(printable(text))
-
-
-def _score_cell(score: Score | None) -> object:
-    """A number; empty if the metric is not applicable; ERROR if it failed."""
-    if score is None:
-        return ""
-    return "ERROR" if score.error is not None else score.value

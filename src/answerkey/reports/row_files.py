@@ -11,6 +11,7 @@ from answerkey.calibrate.labels import column_label
 from answerkey.files import json_line, replace_file
 from answerkey.reports.csv import ResultsCsv
 from answerkey.reports.junit import JunitFile, is_failure, is_skipped, junit_test
+from answerkey.reports.result_columns import ResultColumns
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.manifest import Manifest, stored_in
 from answerkey.runs.records import result_line
@@ -43,7 +44,8 @@ def write_row_files(
     with ExitStack() as stack:
         lines = stack.enter_context(replace_file(folder / "results.jsonl"))
         table = ResultsCsv(
-            stack.enter_context(replace_file(folder / "results.csv")), manifest.metrics
+            stack.enter_context(replace_file(folder / "results.csv")),
+            ResultColumns.of_manifest(manifest),
         )
         junit = JunitFile(stack.enter_context(replace_file(folder / "junit.xml")), manifest.name)
         for n, outcome in outcomes:

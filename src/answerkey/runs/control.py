@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -9,9 +10,9 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePath
 
 from answerkey.config.tables import ExecutionTable
-from answerkey.types import Case, Outcome, Response, Status
+from answerkey.types import Case, Outcome, Status
 
-_SAME_ERROR_LIMIT = 10
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +127,40 @@ class Budget:
 
 
 class ErrorStreak:
-    """Notices a target that cannot be reached: the same infrastructure error many times in a row."""
+    """Notices the same error many times in a row: of the target, of a metric or of the judge."""
 
-    def __init__(self) -> None:
-        self._name, self._count = "", 0
+    def __init__(self, most: int = 10) -> None:
+        self._most = most
+        self._error = ""
+        self._count = 0
 
-    def reason_to_stop(self, response: Response) -> str:
-        """Why the run should stop after this response; empty if it should not."""
-        if response.error_kind != "infrastructure":
-            self._name, self._count = "", 0
+    def reason_to_stop(self, outcome: Outcome) -> str:
+        """Why the run should stop after this outcome; empty if it should not."""
+        if outcome.verdict.status != Status.ERROR:
+            self._error = ""
+            self._count = 0
             return ""
-        self._count = self._count + 1 if response.error_name == self._name else 1
-        self._name = response.error_name
-        if self._count < _SAME_ERROR_LIMIT:
+        error = _shared_error(outcome)
+        self._count = self._count + 1 if error == self._error else 1
+        self._error = error
+        if not self._most or self._count < self._most:
             return ""
-        return f"{self._count} times in a row: {response.error}; fix the target, then run again with --resume"
+        if outcome.response.error is None:
+            message = outcome.verdict.justification
+            fix = "fix the metric or the judge, then run again with --resume"
+        else:
+            message = outcome.response.error
+            fix = "fix the target, then run again with --resume"
+        return f"{self._count} times in a row: {message}; {fix}"
+
+
+def _shared_error(outcome: Outcome) -> str:
+    """The error without what is specific to the case: its id and anything in quotes."""
+    response = outcome.response
+    if response.error is not None and response.error_name:
+        return response.error_name
+    message = response.error or outcome.verdict.justification
+    return _QUOTED.sub("…", message.replace(outcome.case.id, "…"))
 
 
 @dataclass(frozen=True, slots=True)

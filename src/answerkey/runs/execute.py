@@ -101,6 +101,7 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
                 else None
             )
             execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run), copy)
+            execution.streak = ErrorStreak(suite.run.max_equal_errors)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _finished(execution, folder)
         write_manifest(folder, sealed(folder, replace(begun.manifest, partial=finished.partial)))
@@ -118,6 +119,7 @@ def run_in_memory(
     )
     watch.start(prepared.answers, 0)
     execution = _Execution(prepared, Options(), watch, stop, store, Budget(prepared.suite.run))
+    execution.streak = ErrorStreak(prepared.suite.run.max_equal_errors)
     _execute(execution, prepared.attempts())
     return store, _finished(execution, Path())
 
@@ -242,7 +244,7 @@ def _score(run: _Execution, chunks: Iterator[list[Answered]], live: bool = False
             run.failed += outcome.verdict.score is not None and not outcome.verdict.passed
             run.budget.spent += cost_of(outcome)
             run.watch.outcome(outcome)
-            if reason := run.streak.reason_to_stop(outcome.response):
+            if reason := run.streak.reason_to_stop(outcome):
                 run.stop.set(reason)
         if reason := run.budget.exceeded():
             run.stop.set(reason)

@@ -59,7 +59,8 @@ class Sharding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """run.json. `partial` says why the run is incomplete; `records` are counted at its end, so that a loss is noticed.
-    `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite."""
+    `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite.
+    `columns` are those of the user's data: our name to theirs."""
 
     format: int = 1
     name: str
@@ -72,6 +73,7 @@ class Manifest:
     fingerprint: dict[str, str]
     notes: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    columns: dict[str, str] = field(default_factory=dict[str, str])
     gate: tuple[str, ...] = ()
     criteria: tuple[Requirement, ...] = ()
     settings: RunSettings

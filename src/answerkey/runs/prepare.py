@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, cast
@@ -12,24 +13,28 @@ import msgspec
 
 from answerkey.cases import read_cases, read_responses
 from answerkey.cases.whole_conversation import CONVERSATION_METRICS, add_conversations
-from answerkey.coerce.columns import COLUMNS, near_column
-from answerkey.errors import InputError, SettingsError, did_you_mean
-from answerkey.files import json_line
-from answerkey.metrics.registry import find
+from answerkey.errors import SettingsError
+from answerkey.metrics.judge.judged_metrics import load_judge
+from answerkey.metrics.other_tools import use_our_names
 from answerkey.profiles import load_profile
+from answerkey.profiles.choose import ProfileChoice, profile_with_judge
 from answerkey.profiles.load import profile_table
 from answerkey.runs.ask import attempts
 from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
 from answerkey.runs.manifest import Manifest, RunSettings
-from answerkey.runs.records import SetDigest, cluster_of, digest_of, digest_of_metrics, to_json
+from answerkey.runs.records import digest_of, digest_of_metrics
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
+from answerkey.runs.survey import CaseSurvey
 from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import kind_of, make_target
 from answerkey.types import Case, Profile, Target
+from answerkey.user_traceback import begin_run
+
+log = logging.getLogger("answerkey.runs")
 
 _WITHOUT_ROUTES = ("rag", "faq", "full-context")
 _SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
@@ -52,6 +57,7 @@ class Prepared:
     fingerprint: dict[str, str]
     repeats: Repeats
     warnings: tuple[str, ...] = ()
+    columns: dict[str, str] = field(default_factory=dict[str, str])
     rescore_of: str = ""  # the run whose answers are scored again
     stored: CaseSource | None = (
         None  # the attempts of an earlier run, where each has its own recorded answer
@@ -84,58 +90,46 @@ def prepare(
     """Every mistake in a suite is found here, before anything is written. `cases`, `target` and `judge` replace what
     the suite names. With `new` false the gates are those of an earlier run: one on a figure that this run does not have
     is not refused here; it fails."""
+    begin_run()
     source = cases or partial(selected, suite, selection)
-    gates, repeats = parse_gates(suite.gate), Repeats.of_table(suite.run)
-    live = target is not None or kind_of(suite.target) != "recorded"
+    gates = parse_gates(suite.gate)
+    repeats = Repeats.of_table(suite.run)
+    kind = kind_of(suite.target)
+    live = target is not None or kind != "recorded"
     if new and repeats.times > 1 and not live:
         raise SettingsError(
             "[run] repeats needs a target that can be asked; recorded answers are always the same"
         )
-    profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
-    if new and scores_conversations(suite.metrics, profile):
+    if new and scores_conversations(suite):
         source = partial(_with_conversation_rows, source, live)
-    digest, count, has_criteria = SetDigest(), 0, False
-    cluster, clustered = suite.statistics.cluster, False
-    kind = kind_of(
-        suite.target
-    )  # a target may report a route that is not known before it is asked or its file is read
+    # A target may report a route that is not known before it is asked or its file is read.
     any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
-    known = KnownGroups(whole=selection.whole, open=any_route)
-    lacking, carried, answered = ["expected", "relevant"], dict[str, None](), True
+    groups = KnownGroups(whole=selection.whole, open=any_route)
+    survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
     copy = CaseCopy(source) if cases is None else None
     goals: dict[str, str] = {}
     for n, case in source():
-        line = json_line(to_json(case), sort=True)
-        digest.add(line)
+        line = survey.add(case)
+        groups.add(case)
         if copy:
             copy.add(n, line, case.recorded)
-        known.add(case)
-        count += 1
-        carried.update(dict.fromkeys(case.extra))
-        lacking = [column for column in lacking if not getattr(case, column)]
-        answered = answered and case.recorded is not None and bool(case.recorded.answer)
-        if cluster and not clustered:
-            clustered = cluster == "none" or cluster_of(case, cluster) is not None
-        has_criteria = has_criteria or bool(case.requirements)
         if suite.user is not None and case.extra.get("goal"):
             goals[case.id] = str(case.extra["goal"])
     if copy:
         copy.finish()
-    if count == 0:
-        raise InputError(
-            f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag"
-        )
-    if cluster and not clustered:
-        raise SettingsError(
-            f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, carried)}'
-        )
-    if has_criteria and not (suite.metrics or suite.profile):
-        suite = replace(suite, metrics=("criteria",))
+    needs_answers = new and not live and "answers" not in suite.target
+    survey.check(" ".join(suite.cases), needs_answers=needs_answers)
+    suite = choose_scoring(suite, survey.choice)
+    if new:
+        suite = _let_judge_decide(suite, judge)
+    profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     scorer = make_scorer(suite, profile, judge)
+    warnings: tuple[str, ...] = ()
     try:
-        warnings = check_gates(gates, known, scorer.plan.names, profile, repeats) if new else ()
         if new:
-            warnings += tuple(_lacking(lacking, carried, suite.metrics, live and answered))
+            _refuse_unused_judge(suite, judge, scorer)
+            warnings = check_gates(gates, groups, scorer.plan.names, profile, repeats)
+            warnings += tuple(survey.warnings(suite.metrics))
         target = target or make_target(
             suite.target, suite.folder, read_responses, suite.run.timeout
         )
@@ -144,50 +138,99 @@ def prepare(
     except BaseException:
         scorer.close()
         raise
-    fingerprint = {
-        "cases": digest.text(),
+    return Prepared(
+        suite=suite,
+        selection=selection,
+        profile=profile,
+        scorer=scorer,
+        target=target,
+        cases=copy or source,
+        count=survey.count,
+        fingerprint=_fingerprint(suite, profile, scorer, survey),
+        repeats=repeats,
+        warnings=warnings,
+        columns=survey.columns.columns(),
+    )
+
+
+def _fingerprint(
+    suite: Suite, profile: Profile | None, scorer: Scorer, survey: CaseSurvey
+) -> dict[str, str]:
+    """The hashes that tell what changed between two runs."""
+    settings = {"target": without_secrets(suite.target), "settings": suite.settings}
+    settings |= _user_settings(suite)
+    return {
+        "cases": survey.digest.text(),
         "profile": profile.digest if profile else "none",
         "metrics": digest_of_metrics(scorer.plan.names, suite.criteria),
         "metric_settings": digest_of(suite.settings),
         "judge": scorer.judge,
         "embedding": scorer.embedding,
         **({"entailment": scorer.entailment} if scorer.entailment else {}),
-        "settings": digest_of(
-            {"target": without_secrets(suite.target), "settings": suite.settings}
-            | _user_settings(suite)
-        ),
+        "settings": digest_of(settings),
     }
-    return Prepared(
-        suite,
-        selection,
-        profile,
-        scorer,
-        target,
-        copy or source,
-        count,
-        fingerprint,
-        repeats,
-        warnings,
+
+
+def choose_scoring(suite: Suite, choice: ProfileChoice) -> Suite:
+    """The suite with our names of metrics, and with the profile that fits its cases if it names nothing."""
+    if suite.metrics:
+        names, equivalents = use_our_names(suite.metrics)
+        for equivalent in equivalents:
+            log.warning("%s", equivalent)
+        return replace(suite, metrics=names)
+    if suite.profile or suite.criteria:
+        return suite
+    log.warning("%s", choice.notice())
+    return replace(suite, profile=choice.profile())
+
+
+def manifest_of_cases(
+    suite: Suite, profile: Profile | None, scorer: Scorer, cases: Sequence[Case], created: str
+) -> Manifest:
+    """run.json of recorded answers that were scored without a run folder."""
+    survey = CaseSurvey(live=False)
+    for case in cases:
+        survey.add(case)
+    prepared = Prepared(
+        suite=suite,
+        selection=Selection(),
+        profile=profile,
+        scorer=scorer,
+        target=Recorded(),
+        cases=lambda: iter(enumerate(cases)),
+        count=survey.count,
+        fingerprint=_fingerprint(suite, profile, scorer, survey),
+        repeats=Repeats(),
+        columns=survey.columns.columns(),
     )
+    return replace(manifest_of(prepared, created), partial="")
 
 
-def _lacking(
-    columns: Iterable[str], carried: Iterable[str], metrics: Iterable[str], answered: bool
-) -> Iterator[str]:
-    """A warning for each of these columns, which no case has, that a metric needs; where the name of a `carried` one is
-    near, an error. `answered`: all cases of a live target have an answer, which may be meant as the expected one."""
-    for column in columns:
-        needing = [name for name in metrics if column in find(name).facts.needs]
-        if not needing:
-            continue
-        missing = f'no case has the column "{column}", which {needing[0]} needs'
-        near = next((name for name in carried if near_column(name, COLUMNS[column])), None)
-        if near is not None:
-            raise InputError(
-                f'{missing}; did you mean the column "{near}"? Rename it to "{column}"'
-            )
-        rename = '; if "answer" holds the expected answers, rename it to "expected"'
-        yield missing + (rename if column == "expected" and answered else "")
+def _is_local(judge: object) -> bool:
+    return judge in ("local", {"preset": "local"})
+
+
+def _let_judge_decide(suite: Suite, judge: object) -> Suite:
+    """With a judge that is a model, the profile `rag` is the one in which the judge decides."""
+    has_judge = judge is not None or (suite.judge is not None and not _is_local(suite.judge))
+    if not has_judge or not isinstance(suite.profile, str):
+        return suite
+    return replace(suite, profile=profile_with_judge(suite.profile))
+
+
+def _refuse_unused_judge(suite: Suite, judge: object, scorer: Scorer) -> None:
+    """A judge that is given is used or refused; a wrong name is found either way."""
+    is_used = scorer.judge != "none" or suite.user is not None
+    if is_used or (judge is None and suite.judge is None):
+        return
+    if judge is None:
+        load_judge(suite.judge, folder=suite.folder).close()
+        if _is_local(suite.judge):
+            return  # the metrics are local already
+    raise SettingsError(
+        "judge: no metric of this run asks a judge; leave the judge out, or use the profile rag "
+        "or rubric, or a metric such as judge.faithfulness"
+    )
 
 
 def _with_simulated_user(
@@ -211,9 +254,11 @@ def _user_settings(suite: Suite) -> dict[str, object]:
     return {"user": msgspec.structs.asdict(suite.user)}
 
 
-def scores_conversations(metrics: Sequence[str], profile: Profile | None) -> bool:
+def scores_conversations(suite: Suite) -> bool:
     """Whether a metric looks at whole conversations, so that each of them gets a row."""
-    names = {*metrics, *(profile.metrics if profile else ())}
+    names = set(suite.metrics)
+    if suite.profile is not None:
+        names.update(load_profile(suite.profile, suite.folder).metrics)
     return not names.isdisjoint(CONVERSATION_METRICS)
 
 
@@ -244,6 +289,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
         fingerprint=prepared.fingerprint,
         notes=prepared.scorer.notes,
         metrics=prepared.scorer.plan.names,
+        columns=prepared.columns,
         gate=suite.gate,
         criteria=suite.criteria,
         settings=RunSettings(

@@ -140,9 +140,8 @@ def verdict_of(
         return decide_verdict(profile, case, response, scores)
     if response.error is not None:
         return verdict_of_error(f"No response: {response.error}")
-    errors = describe_errors(scores)
-    if errors:
-        return verdict_of_error(f"Could not be scored: {errors}")
+    if any(score.error is not None for score in scores.values()):
+        return verdict_of_error(f"Could not be scored: {describe_errors(scores)}")
     return Verdict(Status.SCORED)
 
 
@@ -176,19 +175,18 @@ def make_scorer(
         load_modules(suite.modules)
     own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
     names = names or [*(profile.metrics if profile else ()), *suite.metrics, *own]
-    check_criteria(names, suite.criteria)
+    if any(name.startswith(OWN_CRITERION) for name in names):
+        check_criteria(names, suite.criteria)
     if not names:
         raise SettingsError(
             'nothing to measure; give metrics = ["keyword_recall"] or a profile (`answerkey metrics`, `answerkey profiles`)'
         )
     metrics = [find(name) for name in dict.fromkeys(names)]
     wanted = provided_for(metrics)
-    rules = profile or load_profile("route-aware")
-    provided: dict[str, Any] = {
-        "words": rules.words,
-        "routes": rules.routes,
-        "criteria": suite.criteria,
-    }
+    provided: dict[str, Any] = {"criteria": suite.criteria}
+    if not wanted.isdisjoint(("words", "routes")):
+        rules = profile or load_profile("route-aware")
+        provided |= {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
     judge_name, embedding, closing = "none", "none", list[Any]()
     local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted

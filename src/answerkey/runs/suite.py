@@ -79,6 +79,7 @@ def load_suite(
             )
         path = path / "suite.toml"
     overrides = overrides or {}
+    is_suite_file = False
     try:
         if path.suffix.lower() in ENDINGS and path.is_file():
             table = {"cases": [path.name]}
@@ -91,6 +92,7 @@ def load_suite(
             target = {"kind": "rag", "documents": path.name} if rag else {"knowledge": path.name}
             table = {"profile": "rag", "target": target}
         else:
+            is_suite_file = True
             table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
         near = (
@@ -111,6 +113,9 @@ def load_suite(
         default_name=path.parent.resolve().name if path.stem == "suite" else path.stem,
     )
     suite = replace(suite, path=path)
+    if not is_suite_file and "run.out" not in overrides:
+        # Beside documents, the results would be read as documents by the next run.
+        suite = suite.writing_to(Path(suite.run.out))
     return suite if collection is None else _with_collection(suite, collection)
 
 
@@ -199,7 +204,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         profile=profile,
         metrics=metrics,
         embedding={"model": DEFAULT_MODEL, **embedding},
-        entailment=_entailment_table(read.entailment, folder),
+        entailment=entailment_table(read.entailment, folder),
         gate=_gates(read.gate),
         criteria=read_criteria(read.criteria),
         settings=settings,
@@ -214,7 +219,7 @@ def folder_name(name: str) -> str:
     return re.sub(r"[^\w.-]", "-", name).strip(".-")[:80] or "run"
 
 
-def _entailment_table(table: str | TomlTable, folder: Path) -> TomlTable:
+def entailment_table(table: str | TomlTable, folder: Path) -> TomlTable:
     """The table [entailment]; a folder or card beside the suite is found from everywhere."""
     if isinstance(table, str):
         table = {"model": table}

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from answerkey.corrected_rate import CorrectedRate
+from answerkey.display import html_table, html_text, rate_text
 from answerkey.metrics.judge.card import JudgeCard, JudgeTally, judge_card
 from answerkey.runs.disagreements import MOST_LISTED, Disagreement, list_disagreements
 from answerkey.runs.failure_groups import FailedCase, FailureGroup, group_failures
@@ -19,6 +20,7 @@ from answerkey.runs.manifest import AcceptedChange, Manifest, RunSettings
 from answerkey.runs.records import SetDigest, add_answer
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.table import RunTable, TableBuilder
+from answerkey.text import format_count
 from answerkey.types import Json, Outcome, Profile, Status
 
 NO_ROUTE = "(none)"
@@ -89,7 +91,7 @@ class RunInfo:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Summary:
     """summary.json, typed. `mean` and `pass_rate` are short ways to the figures of all cases.
 
@@ -122,6 +124,34 @@ class Summary:
     @property
     def pass_rate(self) -> float | None:
         return self.figures.pass_rate
+
+    def metric_rows(self) -> list[tuple[str, float | None, str, str]]:
+        """A row per metric: name, mean, 95 % interval, scored of all cases."""
+        return [
+            (
+                name,
+                figure.mean,
+                f"{figure.ci95[0]:.3f}–{figure.ci95[1]:.3f}" if figure.ci95 else "",
+                f"{figure.n}/{figure.of}",
+            )
+            for name, figure in self.figures.average_scores.items()
+        ]
+
+    def metrics_html(self) -> str:
+        return html_table(self.metric_rows(), ("metric", "mean", "95 % interval", "scored"))
+
+    def _repr_html_(self) -> str:
+        rate = rate_text(self.pass_rate, self.figures.pass_rate_ci95)
+        return f"<b>pass rate {html_text(rate)}</b>{self.metrics_html()}"
+
+    def __repr__(self) -> str:
+        """The pass rate and a table of the metrics."""
+        rate = rate_text(self.pass_rate, self.figures.pass_rate_ci95)
+        lines = [f"{format_count(self.figures.totals.cases, 'case')}, pass rate {rate}"]
+        for name, mean, interval, scored in self.metric_rows():
+            shown = "-" if mean is None else f"{mean:.3f}"
+            lines.append(f"  {name:<24} {shown:>7}  {interval:<13}  {scored}")
+        return "\n".join(lines)
 
     @staticmethod
     def of_json(record: Json) -> Summary:

@@ -20,6 +20,7 @@ from answerkey.targets.respond import as_response, content_error, infrastructure
 from answerkey.targets.templates import history_turns
 from answerkey.types import Question, Response
 from answerkey.user_code import error_text, load_object
+from answerkey.user_traceback import show_traceback
 
 Call = Callable[[Question], Any]
 
@@ -46,6 +47,7 @@ class PythonTarget:
         except (ConnectionError, TimeoutError) as error:
             return infrastructure_error(*_name_and_message(error))
         except BaseException as error:
+            show_traceback(error, "the bot")
             name, message = _name_and_message(error)
             return content_error(f"raised {name}", message)
         response = as_response(value)

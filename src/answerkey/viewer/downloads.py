@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,7 +15,9 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from answerkey.errors import InputError
 from answerkey.files import json_line
 from answerkey.reports.csv import ResultsCsv
+from answerkey.reports.result_columns import ResultColumns
 from answerkey.reports.rows import read_outcome, read_rows
+from answerkey.runs.manifest import stored_manifest
 from answerkey.runs.records import result_line
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_query, select
@@ -49,7 +51,8 @@ def export_cases(request: Request) -> Response:
         # a file.
         file = opened.enter_context(TemporaryFile())
         if kind == "csv":
-            _write_csv(file, outcomes, list(rows.metrics))
+            columns = ResultColumns.of_manifest(stored_manifest(folder))
+            _write_csv(file, outcomes, columns)
         else:
             file.writelines(json_line(result_line(outcome)) + b"\n" for outcome in outcomes)
         opened.pop_all()  # it is closed when it is sent
@@ -57,9 +60,9 @@ def export_cases(request: Request) -> Response:
     return StreamingResponse(_read_blocks(file), media_type=_MEDIA_TYPES[kind], headers=headers)
 
 
-def _write_csv(file: IO[bytes], outcomes: Iterable[Outcome], metrics: Sequence[str]) -> None:
+def _write_csv(file: IO[bytes], outcomes: Iterable[Outcome], columns: ResultColumns) -> None:
     text = io.TextIOWrapper(file, "utf-8", "replace", newline="")
-    table = ResultsCsv(text, metrics)
+    table = ResultsCsv(text, columns)
     for outcome in outcomes:
         table.add(outcome)
     text.detach()  # flushes, and leaves the file open

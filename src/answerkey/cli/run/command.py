@@ -21,6 +21,7 @@ from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished
 from answerkey.runs.resume import run_to_resume
 from answerkey.runs.store import is_run, read_manifest
+from answerkey.user_traceback import begin_run
 
 _OPTIONS = (
     click.option(
@@ -196,6 +197,7 @@ def run_command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
 
 def run(options: RunOptions) -> int:
     """The exit code of a run, a resumed run, an investigation or a dry run."""
+    begin_run(whole=options.debug)
     folder = options.suite if is_run(options.suite) else None
     if options.investigate and folder is not None:
         return loop.investigate(folder, None, options)

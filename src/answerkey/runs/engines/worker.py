@@ -60,7 +60,8 @@ class Worker:
         self._task = task
         self._scorer = scorer_of(suite, judge)
         self._target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
-        self._streak, self._repeats = ErrorStreak(), Repeats.of_table(suite.run)
+        self._streak = ErrorStreak(suite.run.max_equal_errors)
+        self._repeats = Repeats.of_table(suite.run)
 
     def score(
         self, shard: Shard, done: frozenset[int], again: frozenset[int]
@@ -79,7 +80,7 @@ class Worker:
             for _, outcome in outcomes:
                 counts.add(outcome)
             write_part(path, (shard.number, number), self._scorer.plan.names, outcomes)
-            reasons = [self._streak.reason_to_stop(outcome.response) for _, outcome in new]
+            reasons = [self._streak.reason_to_stop(outcome) for _, outcome in new]
             cost = sum(cost_of(outcome) for _, outcome in new)
             yield ChunkReport(counts, len(new), cost, next(filter(None, reasons), ""))
 

@@ -1,0 +1,179 @@
+"""`evaluate`: data in, a run out. `run_suite` does the same for a suite file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from answerkey.api.adapters import judge_of, target_of
+from answerkey.api.arguments import Arguments, make_suite
+from answerkey.api.direct import can_score_directly, score_directly
+from answerkey.api.rows import NAME, cases_of, is_pandas
+from answerkey.api.run import Run, open_run
+from answerkey.background import on_loop
+from answerkey.coerce.values import is_mapping
+from answerkey.errors import IncompleteError, InputError
+from answerkey.metrics.registry import additional_metrics
+from answerkey.reports.write import write_reports
+from answerkey.runs.control import Options, Selection, Stop
+from answerkey.runs.execute import run_in_memory, run_prepared
+from answerkey.runs.prepare import Prepared, manifest_of, prepare
+from answerkey.runs.progress import make_progress
+from answerkey.runs.suite import load_suite
+from answerkey.types import Case
+
+MetricFunction = Callable[..., object]
+Metrics = Sequence[str | MetricFunction] | Mapping[str, float] | str | MetricFunction
+
+
+def evaluate(
+    data: object,
+    metrics: Metrics = (),
+    *,
+    target: object = None,
+    profile: str | Path | Mapping[str, object] | None = None,
+    judge: object = None,
+    embedding: str | Mapping[str, object] | None = None,
+    entailment: str | Mapping[str, object] | None = None,
+    gates: Sequence[str] = (),
+    workers: int = 5,
+    timeout: float = 30,
+    retries: int = 0,
+    repeats: int = 1,
+    limit: int | None = None,
+    jobs: int | None = None,
+    name: str = "evaluate",
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Run:
+    """Score the answers in `data`, or ask `target` and score its answers. `evaluate(df)` needs nothing else.
+
+    - `data`: a list of dicts or of `Case`, a pandas or polars DataFrame, a Hugging Face `Dataset`, a path or a glob.
+    - `metrics`: names, functions of `(case, response)` that return a number, a bool or a `Score`, sync or async, or
+      `{"groundedness": 0.7}`: each metric must reach its number. Without metrics and without a profile, the profile
+      that fits the data is used.
+    - `target`: a function of the question (and `history`), sync or async, a LangChain runnable, a LlamaIndex query
+      engine, a `Target`, or the settings of a suite's [target] as a dict.
+    - `profile`: a built-in scoring profile, a TOML file or a dict. `judge`: "local", a preset, a dict of settings, or a
+      function from prompt to text. `embedding`: a model name, "none" or settings. `entailment`: a model name or settings.
+    - `repeats`: ask each case that many times; `Outcome.attempts` has the answers, `summary.figures.repeats` the figures.
+    - `jobs`: processes that compute the metrics; by default one per core where there are many cases. Functions given as
+      `metrics`, a network judge and `target` stay in this process.
+    - `out`: a folder for a run folder with all reports; by default nothing is written.
+
+    Raises `AnswerkeyError` for every mistake that the command line reports; `IncompleteError.run` has what was done.
+
+    >>> run = evaluate([{"question": "2 + 2?", "answer": "4", "expected": "4"}], ["exact_match"], progress=False)
+    >>> run.summary.mean["exact_match"]
+    1.0
+    """
+    cases = cases_of(data, limit)
+    if target is None and not any(case.recorded is not None for case in cases):
+        raise InputError(
+            f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
+            "evaluate(data, target=my_function)"
+        )
+    source = str(data) if isinstance(data, (str, Path)) else NAME
+    arguments = Arguments(
+        name=name,
+        source=source,
+        metrics=metrics,
+        profile=profile,
+        judge=judge,
+        embedding=embedding,
+        entailment=entailment,
+        target=target,
+        gates=gates,
+        workers=workers,
+        timeout=timeout,
+        repeats=repeats,
+        jobs=jobs,
+    )
+    suite, functions = make_suite(arguments)
+    frame = data if is_pandas(data) else None
+    with additional_metrics(functions):
+        if out is None and target is None and can_score_directly(suite, len(cases), judge):
+            return score_directly(suite, cases, frame, progress=progress)
+        if out is not None:
+            suite = suite.writing_to(Path(out))
+        asked = None
+        if target is not None and not is_mapping(target):
+            asked = target_of(target, timeout, retries)
+        numbered = partial(enumerate, cases)
+        prepared = prepare(
+            suite,
+            cases=cast("Any", numbered),
+            target=asked,
+            judge=judge_of(judge, workers),
+        )
+    with closing(prepared):
+        return _execute(prepared, out, progress, cases, frame)
+
+
+async def aevaluate(data: object, metrics: Metrics = (), **options: Any) -> Run:
+    """`evaluate` for async code: the caller's event loop stays free, and async targets, judges and metrics run on it.
+
+    >>> run = await aevaluate(rows, target=my_async_bot, profile="rag")  # doctest: +SKIP
+    """
+    loop = asyncio.get_running_loop()
+
+    def work() -> Run:
+        with on_loop(loop):
+            return evaluate(data, metrics, **options)
+
+    return await asyncio.to_thread(work)
+
+
+def run_suite(
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    only: str | None = None,
+    settings: Mapping[str, object] | None = None,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Run:
+    """Run a suite file, in memory or into a new run folder in `out`.
+
+    `settings` override those of the suite by dotted name, as `--set` does.
+
+    >>> run = run_suite("suite.toml", limit=5, settings={"run.workers": 8})  # doctest: +SKIP
+    """
+    suite = load_suite(Path(path), settings)
+    if out is not None:
+        suite = suite.writing_to(Path(out))
+    with closing(prepare(suite, Selection(limit=limit, only=only))) as prepared:
+        return _execute(prepared, out, progress)
+
+
+def _execute(
+    prepared: Prepared,
+    out: str | Path | None,
+    progress: bool,
+    cases: Sequence[Case] = (),
+    frame: object = None,
+) -> Run:
+    """The run of what is prepared; one that had to stop early is an error that carries it."""
+    watch = make_progress(quiet=not progress, only_interactive=True)
+    stop = Stop()
+    try:
+        if out is None:
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            store, finished = run_in_memory(prepared, watch, stop)
+            manifest = replace(manifest_of(prepared, created), partial=finished.partial)
+            run = Run(manifest, list(store.outcomes()), frame=frame)
+        else:
+            finished = run_prepared(prepared, Options(selection=prepared.selection), watch, stop)
+            write_reports(finished.folder)
+            run = open_run(finished.folder)
+    finally:
+        watch.finish()
+    if stop:
+        raise IncompleteError(finished.partial, run)
+    return run
