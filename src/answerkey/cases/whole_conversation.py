@@ -49,6 +49,10 @@ def whole_case(turn_cases: Sequence[Case]) -> Case:
     )
     if all(turn.recorded is not None for turn in turn_cases):
         return finish_whole(replace(case, recorded=whole_response(case.history)))
+    if len(turn_cases) > 1 and all(turn.recorded is not None for turn in turn_cases[:-1]):
+        # A chat may end with a message of the user, such as a goodbye, that nobody answered. Its
+        # history stays: a live target may still answer the last message.
+        return replace(case, recorded=whole_response(case.history))
     return case
 
 
