@@ -13,7 +13,7 @@ from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError, did_you_mean
 
 T = TypeVar("T")
-_TABLES: dict[str, dict[str, str]] = tomllib.loads(
+_TABLES: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
     files("answerkey.cases").joinpath("secrets.toml").read_text("utf-8")
 )
 ALWAYS = "secrets"
@@ -28,9 +28,11 @@ def hide_text(text: str, kinds: Sequence[str] = ()) -> str:
     >>> hide_text("Mail ann@example.org, key sk-abcdefghij0123456789", ["emails"])
     'Mail [email], key [secret]'
     """
+    lowered = text.lower()
     for kind in (ALWAYS, *kinds):
-        for pattern in _patterns(kind):
-            text = pattern.sub(lambda match, kind=kind: _replace_group(match, kind), text)
+        for cue, pattern in _patterns(kind):
+            if cue in lowered:
+                text = pattern.sub(lambda match, kind=kind: _replace_group(match, kind), text)
     return text
 
 
@@ -44,8 +46,9 @@ def _replace_group(match: re.Match[str], kind: str) -> str:
 
 
 @cache
-def _patterns(kind: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in _TABLES[kind].values())
+def _patterns(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    entries = _TABLES[kind].values()
+    return tuple((entry["cue"], re.compile(entry["pattern"])) for entry in entries)
 
 
 def hide_in(value: T, kinds: Sequence[str] = (), depth: int = 0) -> T:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from answerkey.cli.export import export_scores, to_option
 from answerkey.cli.output import PATH, json_option, quiet_option
 from answerkey.cli.run.finish import finish_run, same_command
 from answerkey.cli.run.loop import interactive, rescore_with_progress
@@ -30,6 +31,7 @@ from answerkey.runs.suite import suite_of
     multiple=True,
     help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.',
 )
+@to_option
 @quiet_option
 @json_option
 def score_command(
@@ -39,6 +41,7 @@ def score_command(
     out: Path,
     name: str,
     gates: tuple[str, ...],
+    export: tuple[str, str] | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -51,6 +54,7 @@ def score_command(
       answerkey score answers.csv
       answerkey score answers.jsonl --metrics exact_match,keyword_recall
       answerkey score answers.csv --profile route-aware --out results
+      answerkey score traces.jsonl --profile rag --to otlp scores.jsonl
     """
     table = scoring.settings()
     table |= {
@@ -66,6 +70,7 @@ def score_command(
     suite = suite_of(table, Path())
     with interactive(quiet=quiet) as (watch, stop):
         finished = run_suite(suite, Options(), watch, stop)
+    export_scores(finished.folder, export)
     again = same_command("score", *cases)
     raise click.exceptions.Exit(
         finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)

@@ -9,6 +9,7 @@ from typing import cast
 import click
 
 from answerkey.cli.compare import print_table
+from answerkey.cli.export import export_scores, to_option
 from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.run_folder import RUN, choose_run
 from answerkey.cli.scoring_options import charts_option
@@ -136,15 +137,20 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
 @click.command("report")
 @click.argument("run", type=RUN)
 @charts_option
+@to_option
 @json_option
-def report_command(run: Path, charts: bool | None, as_json: bool) -> None:
+def report_command(
+    run: Path, charts: bool | None, export: tuple[str, str] | None, as_json: bool
+) -> None:
     """Rewrite all reports of a run from its answers and scores, and print the text report.
 
     \b
     Example:
       answerkey report results/support-bot_20260102_030405
+      answerkey report results/support-bot_20260102_030405 --to otlp http://localhost:4318
     """
     summary = write_reports(run, charts=charts)
+    export_scores(run, export)
     print_result(summary.to_json(), text_report(summary, profile_of(run)), as_json)
     raise click.exceptions.Exit(
         end(end_of_reading(summary.run.partial, f"reports written to {run}"))

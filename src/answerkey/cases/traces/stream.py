@@ -22,7 +22,7 @@ _BLOCK = 1 << 20
 _INNER = frozenset(NAMES["wrappers"]["inner"])
 _OUTER = _INNER | frozenset(NAMES["wrappers"]["outer"])
 _DEEPEST = 12  # wrappers inside wrappers
-_LONGEST_LINE = 8 << 20  # a longer line is read piece by piece
+_LONGEST_LINE = 1 << 20  # a longer line is read piece by piece: parsed, it takes ten times as much
 _FIRST_RECORDS = 5  # records that are looked at to find out whether a file holds spans
 
 
