@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import PurePath
 from typing import Any
 
 from answerkey.cases.nested_cells import spread_cells
@@ -51,7 +52,7 @@ def case_of_cells(row: Cells, place: Place, default_id: str) -> Case:
     source_file = str(extra.pop("source_file", None) or place.file)
     question_num = _question_num(extra.pop("question_num", None))
     return Case(
-        id=_id_of(row, extra, place) or default_id,
+        id=_id_of(row, extra, place) or _id_of_source(row, source_file, question_num) or default_id,
         question=question,
         source_file=source_file,
         question_num=question_num,
@@ -80,6 +81,13 @@ def _id_of(row: Cells, extra: Mapping[str, object], place: Place) -> str:
     if own_id and configuration:  # the same query under several configurations
         return f"{configuration}/{own_id}"
     return own_id
+
+
+def _id_of_source(row: Cells, source_file: str, question_num: int | None) -> str:
+    """The id that the question has in its Markdown file, so that old results pair with a new run."""
+    if question_num is None or "source_file" not in row:
+        return ""
+    return f"{PurePath(source_file).stem}#Q{question_num}"
 
 
 def _question_num(value: object) -> int | None:

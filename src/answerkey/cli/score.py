@@ -12,13 +12,22 @@ from answerkey.cli.run.finish import finish_run, same_command
 from answerkey.cli.run.loop import interactive, rescore_with_progress
 from answerkey.cli.run_folder import RUN
 from answerkey.cli.scoring_options import ScoringOptions, allow_code_option, scoring_options
-from answerkey.runs.control import Options
+from answerkey.cli.selection_options import selection_options
+from answerkey.runs.control import Options, Selection
 from answerkey.runs.execute import run_suite
 from answerkey.runs.suite import suite_of
 
 
 @click.command("score")
-@click.argument("cases", nargs=-1, required=True)
+@click.argument("cases", nargs=-1)
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="PATH",
+    help="A case file, as in `run`; the same as naming it.",
+)
+@selection_options
 @scoring_options("Metrics, comma-separated: keyword_recall,recall@5.")
 @click.option("--answers", type=PATH, help="A second file of answers, joined by id.")
 @click.option(
@@ -36,6 +45,8 @@ from answerkey.runs.suite import suite_of
 @json_option
 def score_command(
     cases: tuple[str, ...],
+    datasets: tuple[str, ...],
+    selection: Selection,
     scoring: ScoringOptions,
     answers: Path | None,
     out: Path,
@@ -55,7 +66,11 @@ def score_command(
       answerkey score answers.jsonl --metrics exact_match,keyword_recall
       answerkey score answers.csv --profile route-aware --out results
       answerkey score traces.jsonl --profile rag --to otlp scores.jsonl
+      answerkey score answers.csv --metrics token_f1 --per-type 5
     """
+    cases += datasets
+    if not cases:
+        raise click.UsageError("name at least one case file: answerkey score answers.jsonl …")
     table = scoring.settings()
     table |= {
         "name": name,
@@ -69,7 +84,7 @@ def score_command(
         table["target"] = {"kind": "recorded", "answers": str(answers.resolve())}
     suite = suite_of(table, Path())
     with interactive(quiet=quiet) as (watch, stop):
-        finished = run_suite(suite, Options(), watch, stop)
+        finished = run_suite(suite, Options(selection), watch, stop)
     export_scores(finished.folder, export)
     again = same_command("score", *cases)
     raise click.exceptions.Exit(

@@ -35,13 +35,15 @@ _TOKEN_NAMES = {
     "completion_tokens": ("completion_tokens", "completion", "output_tokens"),
 }
 # Fields of `Response` that have another name than their column.
+ROUTE_ONLY = "route_only"
 _FIELD_NAMES = {"contexts": "passages", "response_time": "seconds"}
 
 
 def response_of_row(row: Cells, place: Place) -> Response:
     """The response that a row with canonical names records.
 
-    No answer column, a null answer and NaN are no answer.
+    No answer column, a null answer and NaN are no answer. A row with a route and no answer column is
+    marked, because a route can be scored without an answer; a null answer is an error.
     """
     answer = row.get("answer")
     if isinstance(answer, float) and not math.isfinite(answer):
@@ -50,7 +52,10 @@ def response_of_row(row: Cells, place: Place) -> Response:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     text = None if answer is None else as_text(answer, "answer", place)
     cells = {**_tokens_of(row.get("usage"), place), **row}
-    return Response(text, **read_cells(_RESPONSE_READERS, cells, place, _FIELD_NAMES))
+    response = Response(text, **read_cells(_RESPONSE_READERS, cells, place, _FIELD_NAMES))
+    if "answer" not in row and response.route is not None and not place.live:
+        return replace(response, extra={**response.extra, ROUTE_ONLY: True})
+    return response
 
 
 def _tokens_of(usage: object, place: Place) -> dict[str, object]:

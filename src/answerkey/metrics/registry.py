@@ -30,6 +30,7 @@ from answerkey.user_code import import_user_module
 BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in one after the other
     "overlap",
     "cost",
+    "recorded_scores",
     "ranking.rank",
     "refusal",
     "judge.judged_metrics",
@@ -47,6 +48,7 @@ BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in o
     "leak",
     "conversation.conversation_metrics",
 )
+RECORDED = "recorded."  # `recorded.quality_score` is a score of an earlier tool
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"
 PROVIDED = frozenset({"embed", "pair_model", "judge", "criteria", "words", "routes", "names"})
@@ -194,10 +196,11 @@ def _registered(name: str) -> Metric | None:
     cut = re.fullmatch(r"(.+)@(\d+)", name)
     if cut and int(cut[2]) < 1 and f"{cut[1]}@k" in _METRICS:
         raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
-    many = (
-        f"{cut[1]}@k" if cut else f"{OWN_CRITERION}NAME" if name.startswith(OWN_CRITERION) else ""
-    )
-    found = _METRICS.get(many) if name != OWN_CRITERION else None
+    many = f"{cut[1]}@k" if cut else ""
+    for prefix in (OWN_CRITERION, RECORDED):
+        if name.startswith(prefix) and name != prefix:
+            many = f"{prefix}NAME"
+    found = _METRICS.get(many)
     return found and replace(found, facts=replace(found.facts, name=name))
 
 

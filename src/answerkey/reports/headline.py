@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from answerkey.corrected_rate import CorrectedRate
 from answerkey.reports.numbers import counted_cases, format_mean, format_rate
+from answerkey.reports.recorded_lines import recorded_lines
 from answerkey.runs.summary import Summary
 from answerkey.text import format_count
 
@@ -34,6 +35,7 @@ def headline_lines(summary: Summary) -> list[str]:
     if figures.route_accuracy is not None:
         lines.append(f"route accuracy {figures.route_accuracy:.1%} of {figures.route_accuracy_n}")
     lines += figure_notes(summary)
+    lines += recorded_lines(summary)
     return lines + [f"note: {note}" for note in run.notes]
 
 

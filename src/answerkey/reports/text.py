@@ -39,7 +39,9 @@ _FAMILIES = {
     "operations": "latency_ms cost prompt_tokens completion_tokens route_score",
 }
 _FAMILY_OF = {metric: family for family, metrics in _FAMILIES.items() for metric in metrics.split()}
-_FAMILY_ORDER = ("correctness", "communication", "operations", "retrieval", "judged", "other")
+_FAMILY_ORDER = (
+    "correctness", "communication", "operations", "retrieval", "judged", "other", "recorded"
+)  # fmt: skip
 
 
 def text_report(summary: Summary, profile: Profile | None = None) -> str:
@@ -77,6 +79,8 @@ def family_of(metric: str) -> str:
     """The group of a metric in the report; a metric of the user's own is among the others."""
     if metric in _FAMILY_OF:
         return _FAMILY_OF[metric]
+    if metric.startswith("recorded."):
+        return "recorded"
     if metric.startswith(("rubric.", "judge.")):
         return "judged"
     if "@" in metric:

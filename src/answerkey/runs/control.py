@@ -23,6 +23,7 @@ class Selection:
     only: str | None = None
     file: str | None = None
     collection: str | None = None
+    per_type: int | None = None
 
     def wants(self, case: Case) -> bool:
         only = self.only

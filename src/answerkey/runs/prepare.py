@@ -16,6 +16,7 @@ from answerkey.cases.whole_conversation import CONVERSATION_METRICS, add_convers
 from answerkey.errors import SettingsError
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.other_tools import use_our_names
+from answerkey.metrics.recorded_scores import read_recorded_scores
 from answerkey.profiles import load_profile
 from answerkey.profiles.choose import ProfileChoice, profile_with_judge
 from answerkey.profiles.load import profile_table
@@ -23,6 +24,7 @@ from answerkey.runs.ask import attempts
 from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
+from answerkey.runs.left_out import leave_out_manual, limit_per_type
 from answerkey.runs.manifest import Manifest, RunSettings
 from answerkey.runs.records import digest_of, digest_of_metrics
 from answerkey.runs.repeats import Repeats
@@ -36,6 +38,7 @@ from answerkey.user_traceback import begin_run
 
 log = logging.getLogger("answerkey.runs")
 
+_MOST_RECORDED = 40  # scores of a case file; more would be a table of something else
 _WITHOUT_ROUTES = ("rag", "faq", "full-context")
 _SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
 
@@ -108,11 +111,14 @@ def prepare(
     survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
     copy = CaseCopy(source) if cases is None else None
     goals: dict[str, str] = {}
+    recorded_scores: dict[str, float] = {}
     for n, case in source():
         line = survey.add(case)
         groups.add(case)
         if copy:
             copy.add(n, line, case.recorded)
+        if not live and case.extra:
+            recorded_scores |= read_recorded_scores(case.extra)
         if suite.user is not None and case.extra.get("goal"):
             goals[case.id] = str(case.extra["goal"])
     if copy:
@@ -123,6 +129,7 @@ def prepare(
     if new:
         suite = _let_judge_decide(suite, judge)
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
+    suite = _with_recorded_scores(suite, recorded_scores)
     scorer = make_scorer(suite, profile, judge)
     warnings: tuple[str, ...] = ()
     try:
@@ -233,6 +240,14 @@ def _refuse_unused_judge(suite: Suite, judge: object, scorer: Scorer) -> None:
     )
 
 
+def _with_recorded_scores(suite: Suite, scores: Iterable[str]) -> Suite:
+    """The suite with the scores of the case file as metrics, where it measures anything at all."""
+    if not (suite.metrics or suite.profile or suite.criteria):
+        return suite
+    names = [name for name in scores if name not in suite.metrics]
+    return replace(suite, metrics=(*suite.metrics, *names[:_MOST_RECORDED]))
+
+
 def _with_simulated_user(
     target: Target, suite: Suite, goals: Mapping[str, str], judge: Any
 ) -> Target:
@@ -267,10 +282,13 @@ def _with_conversation_rows(source: CaseSource, live: bool) -> Iterator[tuple[in
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
-    wanted = (
-        (n, c) for n, c in enumerate(read_cases(suite.cases, suite.folder)) if selection.wants(c)
-    )
-    return islice(wanted, selection.limit)
+    """The cases that are run, with their positions in the files."""
+    cases = enumerate(read_cases(suite.cases, suite.folder))
+    # A second file may hold the answers of turns that have none in the case file.
+    answers_in_cases = kind_of(suite.target) == "recorded" and "answers" not in suite.target
+    answerable = leave_out_manual(cases, answers_in_cases=answers_in_cases)
+    wanted = ((n, case) for n, case in answerable if selection.wants(case))
+    return islice(limit_per_type(wanted, selection.per_type), selection.limit)
 
 
 def manifest_of(prepared: Prepared, created: str) -> Manifest:

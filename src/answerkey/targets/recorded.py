@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from answerkey.coerce.responses import ROUTE_ONLY
 from answerkey.errors import InputError, SettingsError
 from answerkey.targets.respond import content_error, flag_error_text
 from answerkey.types import Case, Question, Response
@@ -39,6 +40,8 @@ def _check_recorded(case_id: str, response: Response | None) -> Response:
 
 def _is_empty(response: Response) -> bool:
     if response.answer is not None or response.retrieved is not None:
+        return False
+    if response.extra.get(ROUTE_ONLY):
         return False
     return not response.error and not response.passages and not response.tools
 

@@ -15,6 +15,7 @@ from answerkey.cli.run.finish import finish_run
 from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.cli.run.several import run_combinations
 from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
+from answerkey.cli.selection_options import per_type_option
 from answerkey.errors import InputError
 from answerkey.robustness.gates import split_gates
 from answerkey.robustness.run import VariantReport, VariantRun
@@ -53,6 +54,7 @@ _OPTIONS = (
         help="Stop at the first case that fails, or that scores under N on the profile's scale.",
     ),
     click.option("--limit", type=COUNT, metavar="N", help="Only the first N cases."),
+    per_type_option,
     click.option(
         "--test",
         "smoke",
@@ -141,7 +143,7 @@ _OPTIONS = (
 
 # By the names of the function's arguments; "Output" has the rest.
 _SECTIONS = {
-    "Which cases": ("datasets", "limit", "smoke", "only", "file", "tag"),
+    "Which cases": ("datasets", "limit", "per_type", "smoke", "only", "file", "tag"),
     "Asking the bot": (
         "workers",
         "timeout",

@@ -26,6 +26,7 @@ class RunOptions:
     investigate: bool
     stop_on_fail: str | None  # a number, or "pass" for the profile's own pass mark
     limit: int | None
+    per_type: int | None
     smoke: bool
     only: str | None
     file: str | None
@@ -84,7 +85,7 @@ class RunOptions:
     def for_engine(self, resumed: Path | None) -> Options:
         """What the engine needs to know; a resumed run keeps its selection of cases by default."""
         limit = 1 if self.smoke and self.limit is None else self.limit
-        asked = Selection(limit, self.only, self.file, self.tag)
+        asked = Selection(limit, self.only, self.file, self.tag, self.per_type)
         return Options(
             selection=read_manifest(resumed).settings.selection
             if resumed is not None and asked.whole
