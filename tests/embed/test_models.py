@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.tiny_models import make_embedding
 
 from answerkey.embed import load_embedder, unit_rows
 from answerkey.errors import EndpointError, MissingPackage, SettingsError
@@ -37,7 +39,7 @@ def test_the_default_is_the_packaged_model_loaded_once() -> None:
         (
             "all-MiniLM-L6-v2",
             {"backend": "faiss"},
-            "expected minilm, sentence-transformers or http",
+            "expected minilm, onnx, sentence-transformers or http",
         ),
         ("other", {"backend": "minilm"}, '"other" is not packaged'),
         ("other", {"backend": "http"}, "needs base_url"),
@@ -52,9 +54,19 @@ def test_what_cannot_be_loaded_is_one_clear_line(
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="it is installed here")
-def test_a_model_of_the_extra_says_what_to_install() -> None:
+def test_a_model_that_was_not_fetched_names_the_command(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with pytest.raises(SettingsError, match="models fetch BAAI/bge-small"):
+        load_embedder("bge-small-en-v1.5")
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="it is installed here")
+def test_a_model_without_onnx_says_what_to_install(tmp_path: Path) -> None:
+    folder = make_embedding(tmp_path / "m")
+    (folder / "onnx" / "model.onnx").unlink()
+    (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(MissingPackage, match=r"pip install 'answerkey\[sentence-transformers\]'"):
-        load_embedder("BAAI/bge-small-en-v1.5")
+        load_embedder(str(folder))
 
 
 def test_loading_the_room_loads_no_heavy_package() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +15,7 @@ from answerkey.config.tables import (
     ExecutionTable,
     JudgeTable,
 )
+from answerkey.embed.object_embedder import register_embedder
 from answerkey.errors import SettingsError
 from answerkey.metrics.registry import Metric
 from answerkey.runs.suite import Suite, entailment_table, folder_name
@@ -97,11 +98,14 @@ def _read_metrics(metrics: object) -> tuple[list[str], list[Metric], TomlTable |
 
 
 def _run_table(arguments: Arguments) -> ExecutionTable:
+    jobs = arguments.jobs
+    if arguments.embedding is not None and not isinstance(arguments.embedding, (str, Mapping)):
+        jobs = 1  # an embedder object is in this process only
     options = {
         "workers": arguments.workers,
         "timeout": arguments.timeout,
         "repeats": arguments.repeats,
-        "jobs": arguments.jobs,
+        "jobs": jobs,
     }
     if all(value == getattr(_DEFAULT_RUN, name) for name, value in options.items()):
         return _DEFAULT_RUN
@@ -133,6 +137,11 @@ def _entailment_table(entailment: object) -> TomlTable:
 
 
 def _embedding_table(embedding: object) -> TomlTable:
-    table = dict(embedding) if is_mapping(embedding) else {"model": embedding}
+    if is_mapping(embedding):
+        table = dict(embedding)
+    elif isinstance(embedding, str):
+        table = {"model": embedding}
+    else:
+        table = {"model": register_embedder(embedding)}
     read_table(EmbeddingTable, table, "[embedding]")
     return {"model": DEFAULT_MODEL, **table}

@@ -39,7 +39,7 @@ def evaluate(
     target: object = None,
     profile: str | Path | Mapping[str, object] | None = None,
     judge: object = None,
-    embedding: str | Mapping[str, object] | None = None,
+    embedding: object = None,
     entailment: str | Mapping[str, object] | None = None,
     gates: Sequence[str] = (),
     workers: int = 5,
@@ -61,7 +61,8 @@ def evaluate(
     - `target`: a function of the question (and `history`), sync or async, a LangChain runnable, a LlamaIndex query
       engine, a `Target`, or the settings of a suite's [target] as a dict.
     - `profile`: a built-in scoring profile, a TOML file or a dict. `judge`: "local", a preset, a dict of settings, or a
-      function from prompt to text. `embedding`: a model name, "none" or settings. `entailment`: a model name or settings.
+      function from prompt to text. `embedding`: a model name, "none", settings, or an object
+      with `embed(texts)`. `entailment`: a model name or settings.
     - `repeats`: ask each case that many times; `Outcome.attempts` has the answers, `summary.figures.repeats` the figures.
     - `jobs`: processes that compute the metrics; by default one per core where there are many cases. Functions given as
       `metrics`, a network judge and `target` stay in this process.

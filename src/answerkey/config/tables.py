@@ -183,13 +183,20 @@ class EmbeddingTable(Table, frozen=True):
     model: Annotated[
         str,
         about(
-            "`all-MiniLM-L6-v2` (packaged), `all-MiniLM-L6-v2:int8`, `org/model`, that of an endpoint, or `none`."
+            "`all-MiniLM-L6-v2` (packaged), `all-MiniLM-L6-v2:int8`, `org/model`, a folder, that of an endpoint, "
+            "`python:module:object`, or `none`."
         ),
     ] = DEFAULT_MODEL
     backend: Annotated[
-        Literal["minilm", "sentence-transformers", "http"] | None,
+        Literal["minilm", "onnx", "sentence-transformers", "http"] | None,
         about("Default: chosen by the model's name."),
     ] = None
+    revision: Annotated[Line, about("Branch, tag or commit of a model from a hub.")] = "main"
+    prefix: Annotated[
+        str | None, about("Put before texts to compare. Default: as the model's repository says.")
+    ] = None
+    query_prefix: Annotated[str | None, about("Put before questions, as in `query: `.")] = None
+    passage_prefix: Annotated[str | None, about("Put before passages, as in `passage: `.")] = None
     base_url: Annotated[
         str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address
     ] = None

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from answerkey.embed.embedder import CachedEmbedder as CachedEmbedder
 from answerkey.embed.embedder import Embedder as Embedder
+from answerkey.embed.embedder import embed_passages as embed_passages
+from answerkey.embed.embedder import embed_queries as embed_queries
 from answerkey.embed.embedder import unit_rows as unit_rows
 from answerkey.embed.load import load_embedder as load_embedder
 

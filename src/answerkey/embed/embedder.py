@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from answerkey.cache import DiskCache
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 KEPT_IN_MEMORY = 20_000
 # Computed between two writes to disk: an interrupted run loses no more.
 TEXTS_PER_WRITE = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What a model wants before each text: texts to compare with each other, questions, and passages."""
+
+    plain: str = ""
+    query: str = ""
+    passage: str = ""
 
 
 class Embedder(Protocol):
@@ -77,6 +87,7 @@ class CachedEmbedder:
         self.name = inner.name
         self.digest = inner.digest
         self.precision = inner.precision
+        self.prefixes: Prefixes = getattr(inner, "prefixes", Prefixes())
         model = f"{inner.digest}:{inner.precision}"
         self._rows: RowCache[str] = RowCache(model, cache, self._is_unit, KEPT_IN_MEMORY)
 
@@ -85,10 +96,24 @@ class CachedEmbedder:
         return self.inner.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts that are compared with each other."""
+        return self._embed(texts, self.prefixes.plain)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of questions, to search passages with."""
+        return self._embed(texts, self.prefixes.query)
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of passages, to be searched."""
+        return self._embed(texts, self.prefixes.passage)
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
         import numpy as np
 
         if isinstance(texts, str):
             raise TypeError("embed takes a list of strings, not one string")
+        if prefix:
+            texts = [f"{prefix}{text}" for text in texts]
         rows = self._rows.rows(texts, self.inner.embed, TEXTS_PER_WRITE)
         if not rows:
             return np.empty((0, self.dimension), np.float32)
@@ -96,3 +121,13 @@ class CachedEmbedder:
 
     def _is_unit(self, row: Vectors) -> bool:
         return len(row) == self.dimension and abs(float(row @ row) - 1) < 1e-3
+
+
+def embed_queries(embed: Embedder, questions: Sequence[str]) -> Vectors:
+    """Vectors of questions, with the model's prefix for them where it has one."""
+    return getattr(embed, "embed_queries", embed.embed)(questions)
+
+
+def embed_passages(embed: Embedder, passages: Sequence[str]) -> Vectors:
+    """Vectors of passages, with the model's prefix for them where it has one."""
+    return getattr(embed, "embed_passages", embed.embed)(passages)

@@ -6,13 +6,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.config.declare import read_table
-from answerkey.config.tables import DEFAULT_MODEL, INT8_MODEL, EmbeddingTable
-from answerkey.embed.embedder import CachedEmbedder, Embedder
+from answerkey.config.tables import DEFAULT_MODEL, INT8_MODEL, PYTHON_PREFIX, EmbeddingTable
+from answerkey.embed.embedder import CachedEmbedder, Embedder, Prefixes
+from answerkey.embed.object_embedder import load_object_embedder
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.local_models.repository import open_repository
 from answerkey.secrets import key_from_variable
 
 _PREFIX = "sentence-transformers/"
@@ -29,7 +32,8 @@ def load_embedder(model: str = DEFAULT_MODEL, **options: object) -> CachedEmbedd
     """The embedder of that name; the same object for the same name and options, which are those of `[embedding]`.
 
     `all-MiniLM-L6-v2` (packaged) and `all-MiniLM-L6-v2:int8`; with `base_url`, a model of an OpenAI-compatible
-    endpoint; else a sentence-transformers model, by the name of its publisher and model (`org/model`) or its folder.
+    endpoint; `python:module:object`; else a model by the name of its publisher and model (`org/model`) or its folder:
+    with ONNX files if it has some, otherwise through sentence-transformers.
     """
     return _load(
         read_table(EmbeddingTable, {"model": model, **options}, "[embedding]"), cache_folder()
@@ -38,7 +42,9 @@ def load_embedder(model: str = DEFAULT_MODEL, **options: object) -> CachedEmbedd
 
 @lru_cache(maxsize=8)
 def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
-    backend = settings.backend or _choose_backend(settings.model, settings.base_url)
+    backend = settings.backend or _choose_backend(
+        settings.model, settings.base_url, settings.revision
+    )
     if backend == "http":
         from answerkey.embed.http_embedder import HttpEmbedder
 
@@ -48,6 +54,10 @@ def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
             )
         key = key_from_variable(settings.api_key_env)
         inner: Embedder = HttpEmbedder(settings.model, settings.base_url, key, settings.timeout)
+    elif backend == "python":
+        inner = load_object_embedder(settings.model)
+    elif backend == "onnx":
+        inner = _load_repository(settings)
     elif backend == "sentence-transformers":
         from answerkey.embed.sentence_transformer import load_sentence_transformer
 
@@ -56,6 +66,19 @@ def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
         inner = _load_packaged(settings.model.removeprefix(_PREFIX), settings.threads)
     store = DiskCache(folder / "vectors.sqlite") if settings.cache else None
     return CachedEmbedder(inner, store)
+
+
+def _load_repository(settings: EmbeddingTable) -> Embedder:
+    from answerkey.embed.repository_embedder import RepositoryEmbedder, read_prefixes
+
+    repository = open_repository(_full_name(settings.model), settings.revision)
+    stated = read_prefixes(repository)
+    prefixes = Prefixes(
+        stated.plain if settings.prefix is None else settings.prefix,
+        stated.query if settings.query_prefix is None else settings.query_prefix,
+        stated.passage if settings.passage_prefix is None else settings.passage_prefix,
+    )
+    return RepositoryEmbedder(repository, prefixes, settings.threads)
 
 
 @lru_cache(maxsize=4)
@@ -67,16 +90,33 @@ def _load_packaged(name: str, threads: int | None) -> Embedder:
     return MiniLM(int8=name == INT8_MODEL, threads=threads)
 
 
-def _choose_backend(name: str, base_url: str | None) -> str:
+def _choose_backend(name: str, base_url: str | None, revision: str) -> str:
     if base_url:
         return "http"
     if name.removeprefix(_PREFIX) in (DEFAULT_MODEL, INT8_MODEL):
         return "minilm"
+    if name.startswith(PYTHON_PREFIX):
+        return "python"
     if "/" in name or Path(name).is_dir() or "/" in _full_name(name):
-        return "sentence-transformers"
+        return _choose_library(_full_name(name), revision)
     hint = did_you_mean(name, (DEFAULT_MODEL, INT8_MODEL))
-    ways = f'; use "{DEFAULT_MODEL}", an "org/model" of sentence-transformers, or give base_url for an endpoint'
+    ways = f'; use "{DEFAULT_MODEL}", an "org/model", a folder, or give base_url for an endpoint'
     raise SettingsError(f'unknown embedding model "{name}"{hint or ways}')
+
+
+def _choose_library(name: str, revision: str) -> str:
+    """onnxruntime for a model with ONNX files; otherwise sentence-transformers, where it is installed."""
+    has_library = find_spec("sentence_transformers") is not None
+    try:
+        repository = open_repository(name, revision)
+        if repository.has_graph:
+            return "onnx"
+    except SettingsError:
+        # sentence-transformers has models of its own kind, and may find this one in its own folders.
+        if has_library:
+            return "sentence-transformers"
+        raise
+    return "sentence-transformers"
 
 
 def _full_name(name: str) -> str:

@@ -80,6 +80,7 @@ class ModelRepository:
     def digest(self) -> str:
         """One hash of graph, external weights, tokenizer and settings."""
         beside = sorted(self.weights.parent.glob(f"{self.weights.name}?*"))
+        beside += sorted(self.weights.parent.glob("*.bin"))  # external weights of older exporters
         settings = [self.snapshot.folder / name for name in ("tokenizer.json", "config.json")]
         hashes = [file_hash(path) or "" for path in (self.weights, *beside, *settings)]
         return hashlib.sha256("\0".join(hashes).encode()).hexdigest()

@@ -13,7 +13,7 @@ import numpy as np
 
 from answerkey.cache import digest, kept_file
 from answerkey.config.retrieval_tables import RetrievalTable
-from answerkey.embed import Embedder
+from answerkey.embed import Embedder, embed_passages, embed_queries
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.chunks import Chunk, Chunking, chunkings, cut_pages
@@ -106,7 +106,7 @@ class SearchIndex:
     def search_dense(self, questions: Sequence[str], pool: int) -> Top:
         if self.dense is None or self.embed is None:
             return Top(np.empty((len(questions), 0), np.int64), np.empty((len(questions), 0)))
-        return self.dense(np.asarray(self.embed.embed(questions), np.float32), pool)
+        return self.dense(np.asarray(embed_queries(self.embed, questions), np.float32), pool)
 
 
 def open_search_index(
@@ -261,7 +261,7 @@ def _embed_in_parts(texts: Sequence[str], embed: Embedder, step: Step) -> Vector
     reported = begin
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         part = texts[start : start + _TEXTS_AT_ONCE]
-        vectors[start : start + len(part)] = embed.embed(part)
+        vectors[start : start + len(part)] = embed_passages(embed, part)
         done = start + len(part)
         now = time.monotonic()
         if now - reported >= _REPORT_EVERY and done < len(texts):

@@ -8,6 +8,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from answerkey.background import begin, call_now
@@ -191,7 +192,7 @@ def make_scorer(
     judge_name, embedding, closing = "none", "none", list[Any]()
     local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
     if ("embed" in wanted or local) and (
-        embed := _embedder(suite.embedding, metrics, notes)
+        embed := _embedder(suite.embedding, metrics, notes, suite.folder)
     ) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
@@ -233,7 +234,9 @@ def make_scorer(
     )
 
 
-def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[str]) -> Any:
+def _embedder(
+    settings: Mapping[str, Any], metrics: list[Metric], notes: list[str], folder: Path
+) -> Any:
     """The embedding model; None if it is switched off or fails and every metric works without it."""
     must = [metric.name for metric in metrics if metric.keywords().get("embed")]
     if str(settings["model"]).lower() in NO_MODEL:
@@ -242,6 +245,8 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
     from answerkey.embed import load_embedder
 
     options = {key: value for key, value in settings.items() if key != "model"}
+    if str(settings["model"]).startswith(PYTHON_PREFIX):
+        import_from(folder)
     try:
         embed = load_embedder(settings["model"], **options)
         if not must:
