@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from answerkey.api.run import Run as Run
     from answerkey.api.run import open_run as open_run
     from answerkey.api.testsets import audit as audit
+    from answerkey.api.testsets import generate as generate
     from answerkey.comparison.comparison import Comparison as Comparison
     from answerkey.comparison.comparison import compare_runs as compare_runs
     from answerkey.comparison.prefer import Preference as Preference
@@ -55,7 +56,7 @@ _NAMES = {
     "api.measure": "rank score",
     "api.pairs": "compare prefer",
     "api.run": "Run open_run",
-    "api.testsets": "audit",
+    "api.testsets": "audit generate",
     "comparison.comparison": "Comparison compare_runs",
     "comparison.prefer": "Preference",
     "errors": "AnswerkeyError",

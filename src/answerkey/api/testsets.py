@@ -1,15 +1,26 @@
-"""`ak.audit`: is the test set right?"""
+"""`ak.audit`: is the test set right? `ak.generate`: cases from documents."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
+from answerkey.api.adapters import name_of
 from answerkey.api.rows import cases_of
-from answerkey.embed import load_embedder
+from answerkey.embed import Embedder, load_embedder
+from answerkey.errors import SettingsError
+from answerkey.llm import load_chat
+from answerkey.llm.chat import Chat, FunctionChat
 from answerkey.testsets.audit.accepted import Key, audit_file, read_accepted
 from answerkey.testsets.audit.document_set import find_documents, read_documents
 from answerkey.testsets.audit.findings import REPORTED_FROM, Audit
 from answerkey.testsets.audit.run_audit import audit_cases
+from answerkey.testsets.generate.offline import GenerateSettings, RealQuestions, generate_offline
+from answerkey.testsets.generate.report import GenerationReport
+from answerkey.testsets.generate.source_passages import split_passages
+from answerkey.testsets.generate.with_judge import JudgeOptions, generate_with_judge
+from answerkey.testsets.generate.write_cases import write_made_cases
 
 
 def audit(
@@ -37,13 +48,89 @@ def audit(
     if isinstance(cases, (str, Path)):
         accepted = read_accepted(audit_file([cases]))
         documents = documents or find_documents([cases])
-    embed = None
-    if embedding != "none":
-        embed = load_embedder(embedding) if embedding else load_embedder()
     return audit_cases(
         cases_of(cases, None),
         documents=None if documents is None else read_documents(documents),
-        embed=embed,
+        embed=_load_model(embedding),
         accepted=accepted,
         at_least=at_least,
+    )
+
+
+def generate(
+    documents: object,
+    *,
+    out: str | Path | None = None,
+    count: int | None = None,
+    judge: object = None,
+    kinds: Sequence[str] = (),
+    like: object = None,
+    seed: int = 0,
+    embedding: str = "",
+    step: Callable[[str], None] | None = None,
+    confirm: Callable[[str], bool] | None = None,
+) -> GenerationReport:
+    """Make test cases from documents.
+
+    Without a judge these are retrieval cases: headings, FAQ questions, captions, link and alt
+    texts and definitions as queries, with the passage as the label. With a judge, questions with
+    answers and verbatim quotes, each of which passed five checks.
+
+    - `documents`: as in `audit`. `out`: the case file to write; `cases.passages.jsonl` beside it
+      has the passages without the titles that serve as queries.
+    - `judge`: a preset, a dict of settings, a chat client, or a function from prompt to text. A
+      generation that stops leaves a journal beside `out`, and the same call resumes it.
+    - `like`: real questions, to compare word overlap and, with 30 or more labelled ones, the order
+      of retrieval settings.
+    - `step`: called with each line of progress.
+    - `confirm`: called with the expected cost before the first call; False stops.
+
+    >>> docs = [{"id": "a", "text": "# Leave days\\nEvery employee has 28 days of leave a year."}]
+    >>> [case.question for case in generate(docs, embedding="none").cases]
+    ['Leave days']
+    """
+    report_progress = step or _ignore
+    pages = read_documents(documents)
+    settings = GenerateSettings(count, tuple(kinds), seed)
+    real = RealQuestions()
+    if like is not None:
+        real = RealQuestions(cases_of(like, None), pages)
+    embed = _load_model(embedding)
+    path = None if out is None else Path(out)
+    if judge is None:
+        report = generate_offline(pages, settings, real=real, embed=embed, step=report_progress)
+    else:
+        journal = path and path.with_name(f"{path.stem}.generation.jsonl")
+        options = JudgeOptions(_chat_of(judge), journal, confirm)
+        report = generate_with_judge(
+            pages, settings, options, real=real, embed=embed, step=report_progress
+        )
+    if path is not None:
+        write_made_cases(path, report.cases, split_passages(pages))
+        path.with_name(f"{path.stem}.generation.jsonl").unlink(missing_ok=True)
+    return report
+
+
+def _ignore(_: str) -> None:
+    """Drop the progress."""
+
+
+def _load_model(name: str) -> Embedder | None:
+    """The embedding model; None for "none"."""
+    if name == "none":
+        return None
+    return load_embedder(name) if name else load_embedder()
+
+
+def _chat_of(judge: object) -> Chat:
+    """A chat client from a preset, settings, a client or a function of the prompt."""
+    if isinstance(judge, (str, Mapping)):
+        return load_chat(cast("str | Mapping[str, object]", judge))
+    if hasattr(judge, "complete"):
+        return cast("Chat", judge)
+    if callable(judge):
+        return FunctionChat(judge, name_of(judge))
+    raise SettingsError(
+        f"judge: found {type(judge).__name__}, expected a preset, settings, or a function from "
+        "prompt to text"
     )

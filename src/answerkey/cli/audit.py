@@ -6,7 +6,7 @@ import click
 
 from answerkey.cli.output import COUNT, SHARE, end, json_option, print_json, quiet_option, say, show
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
-from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, Finding, FindingKind
+from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, CaseFinding, FindingKind
 
 _LISTED = 40
 
@@ -118,7 +118,7 @@ def describe_audit(audit: Audit, most: int = _LISTED) -> str:
     return "\n".join(lines)
 
 
-def _describe_finding(finding: Finding) -> list[str]:
+def _describe_finding(finding: CaseFinding) -> list[str]:
     return [
         f"{finding.id}  {finding.kind.value}  {finding.probability:.0%}",
         f"  {finding.evidence}",

@@ -42,6 +42,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Data": {
         "cases": "Validate and list cases; choose some of a trace or log and write them to a file.",
+        "generate": "Make test cases from documents, offline or with a judge model.",
         "audit": "Is the test set right? Wrong labels, duplicates, contradictions, with fixes.",
         "skill": "Print instructions for coding agents.",
         "completion": "Print the shell completion script.",

@@ -10,7 +10,7 @@ from answerkey.cases.loader import AUDIT_FILE, case_files
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import InputError, did_you_mean
 from answerkey.files import json_line, read_json
-from answerkey.testsets.audit.findings import Finding, FindingKind
+from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 
 Key = tuple[str, FindingKind]
 
@@ -44,7 +44,9 @@ def read_accepted(path: Path) -> frozenset[Key]:
     return frozenset(key for key, is_accepted in decisions.items() if is_accepted)
 
 
-def accept_finding(path: Path, finding: Finding, note: str = "", *, accepted: bool = True) -> None:
+def accept_finding(
+    path: Path, finding: CaseFinding, note: str = "", *, accepted: bool = True
+) -> None:
     """Add a line; `accepted=False` takes an earlier decision back."""
     record = {
         "id": finding.id,
@@ -58,7 +60,7 @@ def accept_finding(path: Path, finding: Finding, note: str = "", *, accepted: bo
         file.write(json_line(record) + b"\n")
 
 
-def choose_findings(findings: Iterable[Finding], wanted: str) -> list[Finding]:
+def choose_findings(findings: Iterable[CaseFinding], wanted: str) -> list[CaseFinding]:
     """The findings that `--accept` names: `q17`, or `q17:near duplicate`."""
     listed = list(findings)
     by_id = [finding for finding in listed if finding.id == wanted]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from answerkey.language.refusal import refusal
 from answerkey.testsets.audit.document_set import DocumentSet
-from answerkey.testsets.audit.findings import Finding, FindingKind
+from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 from answerkey.testsets.audit.label_match import LabelMatch
 from answerkey.testsets.audit.support import (
-    Support,
+    AnswerSupport,
     SupportQuestion,
     measure_support,
     nearest_window,
@@ -35,7 +35,7 @@ def is_refusal(case: Case) -> bool:
 
 def check_answers(
     cases: Sequence[Case], matches: Sequence[LabelMatch], documents: DocumentSet
-) -> Iterator[Finding]:
+) -> Iterator[CaseFinding]:
     """Answers that the labelled pages, and then the best other pages, do not support.
 
     The pages that search finds are read only where the labels do not suffice: few cases of a
@@ -60,7 +60,9 @@ def check_answers(
                 yield finding
 
 
-def _support(rows: Sequence[tuple[Case, tuple[int, ...]]], documents: DocumentSet) -> list[Support]:
+def _support(
+    rows: Sequence[tuple[Case, tuple[int, ...]]], documents: DocumentSet
+) -> list[AnswerSupport]:
     questions = [
         SupportQuestion(
             case.question,
@@ -73,8 +75,12 @@ def _support(rows: Sequence[tuple[Case, tuple[int, ...]]], documents: DocumentSe
 
 
 def _judge_answer(
-    case: Case, match: LabelMatch, own: Support, everywhere: Support, documents: DocumentSet
-) -> Finding | None:
+    case: Case,
+    match: LabelMatch,
+    own: AnswerSupport,
+    everywhere: AnswerSupport,
+    documents: DocumentSet,
+) -> CaseFinding | None:
     """The finding about an answer that its labels do not support; None for a doubtful one."""
     content = documents.language.content(case.expected[0])
     new_words = content - documents.language.content(case.question) or content
@@ -98,8 +104,8 @@ def _share_in(statement: str, text: str, documents: DocumentSet) -> float:
     return len(content & documents.language.content(text)) / len(content)
 
 
-def _contradiction(case: Case, own: Support) -> Finding:
-    return Finding(
+def _contradiction(case: Case, own: AnswerSupport) -> CaseFinding:
+    return CaseFinding(
         case.id,
         FindingKind.CONTRADICTED,
         min(0.9, 1 - own.least),
@@ -109,8 +115,8 @@ def _contradiction(case: Case, own: Support) -> Finding:
     )
 
 
-def _missing_answer(case: Case, everywhere: Support, covered: float) -> Finding:
-    return Finding(
+def _missing_answer(case: Case, everywhere: AnswerSupport, covered: float) -> CaseFinding:
+    return CaseFinding(
         case.id,
         FindingKind.ANSWER_MISSING,
         min(0.9, 1 - everywhere.share * covered),
@@ -121,8 +127,8 @@ def _missing_answer(case: Case, everywhere: Support, covered: float) -> Finding:
 
 
 def _better_passage(
-    case: Case, match: LabelMatch, gained: str, own: Support, documents: DocumentSet
-) -> Finding | None:
+    case: Case, match: LabelMatch, gained: str, own: AnswerSupport, documents: DocumentSet
+) -> CaseFinding | None:
     language = documents.language
     content = language.content(gained)
     best = max(match.others, key=lambda page: documents.coverage(content, [page]))
@@ -131,7 +137,7 @@ def _better_passage(
         return None
     name = documents.pages[best].id
     quote = nearest_window(documents.pages[best].text, gained, language)
-    return Finding(
+    return CaseFinding(
         case.id,
         FindingKind.BETTER_PASSAGE,
         0.55 + 0.3 * (_UNSUPPORTED - own.least),
@@ -142,7 +148,7 @@ def _better_passage(
     )
 
 
-def check_refusals(cases: Sequence[Case], documents: DocumentSet) -> Iterator[Finding]:
+def check_refusals(cases: Sequence[Case], documents: DocumentSet) -> Iterator[CaseFinding]:
     """Cases that expect a refusal although a page is about exactly what is asked."""
     refused = [case for case in cases if is_refusal(case)]
     rows = documents.scores([case.question for case in refused])
@@ -154,7 +160,7 @@ def check_refusals(cases: Sequence[Case], documents: DocumentSet) -> Iterator[Fi
             continue
         page = documents.pages[best]
         quote = nearest_window(page.text, case.question, documents.language)
-        yield Finding(
+        yield CaseFinding(
             case.id,
             FindingKind.NEEDLESS_REFUSAL,
             min(0.9, covered * (0.3 + float(row.meaning[best]))),

@@ -77,7 +77,7 @@ _LESS_HARM: Mapping[FindingKind, float] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CaseFinding:
     """One problem of one case.
 
     `probability` is the chance that the finding is right. `related` are the ids of other cases
@@ -113,7 +113,7 @@ class Audit:
     `label_errors` has, for every case with a label, the probability that its labels are wrong.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CaseFinding, ...]
     cases: int
     passages: int = 0
     accepted: int = 0
@@ -160,7 +160,7 @@ class Audit:
         return html_table(rows, ("id", "finding", "probability", "evidence", "fix"))
 
 
-def order_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def order_findings(findings: Sequence[CaseFinding]) -> tuple[CaseFinding, ...]:
     """The worst first: probability times the harm of the kind."""
     return tuple(sorted(findings, key=lambda finding: -finding.probability * _harm(finding.kind)))
 

@@ -12,7 +12,7 @@ from answerkey.experiments.label_check import LabelCheck
 from answerkey.experiments.quote_hits import find_quotes
 from answerkey.retrieval.chunks import Chunk
 from answerkey.testsets.audit.document_set import MEANING_WEIGHT, DocumentSet
-from answerkey.testsets.audit.findings import Finding, FindingKind
+from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 from answerkey.testsets.audit.label_match import LabelMatch, case_text, sigmoid
 from answerkey.testsets.audit.support import nearest_window
 from answerkey.text import short_label, words
@@ -39,13 +39,13 @@ def quotes_of_case(case: Case) -> tuple[str, ...]:
 
 def check_present_labels(
     cases: Sequence[Case], check: LabelCheck, documents: DocumentSet
-) -> Iterator[Finding]:
+) -> Iterator[CaseFinding]:
     """Labels that are not in the documents, or that name a page without content."""
     for case in cases:
         for label, grade in (case.relevant or {}).items():
             if grade > 0 and label in check.missing:
                 fix = _fix_of_missing_label(label, check, documents)
-                yield Finding(
+                yield CaseFinding(
                     case.id,
                     FindingKind.LABEL_MISSING,
                     0.99,
@@ -59,7 +59,7 @@ def check_present_labels(
                 continue
             page = documents.pages[number]
             if _is_empty(page.text, page.title):
-                yield Finding(
+                yield CaseFinding(
                     case.id,
                     FindingKind.EMPTY_PASSAGE,
                     0.95,
@@ -91,7 +91,7 @@ def _is_empty(text: str, title: str) -> bool:
     return len(words(body)) < _FEWEST_WORDS
 
 
-def check_quotes(cases: Sequence[Case], documents: DocumentSet) -> Iterator[Finding]:
+def check_quotes(cases: Sequence[Case], documents: DocumentSet) -> Iterator[CaseFinding]:
     """Quotes that are in no page."""
     quotes = [quotes_of_case(case) for case in cases]
     if not any(quotes):
@@ -105,7 +105,7 @@ def check_quotes(cases: Sequence[Case], documents: DocumentSet) -> Iterator[Find
         present = {number for pairs in shares.values() for number, _ in pairs}
         for number, quote in enumerate(row):
             if number not in present:
-                yield Finding(
+                yield CaseFinding(
                     case.id,
                     FindingKind.QUOTE_MISSING,
                     0.95,
@@ -116,7 +116,7 @@ def check_quotes(cases: Sequence[Case], documents: DocumentSet) -> Iterator[Find
 
 def check_wrong_labels(
     cases: Sequence[Case], matches: Sequence[LabelMatch], documents: DocumentSet
-) -> Iterator[Finding]:
+) -> Iterator[CaseFinding]:
     """Cases where a page without a label fits clearly better than every label."""
     for case, match in zip(cases, matches, strict=True):
         if not match.labels or not match.others:
@@ -126,7 +126,7 @@ def check_wrong_labels(
         names = ", ".join(short_label(documents.pages[one].id, 100) for one in match.labels[:3])
         subject = "the expected answer" if case.expected else "the question"
         quote = nearest_window(better.text, text, documents.language)
-        yield Finding(
+        yield CaseFinding(
             case.id,
             FindingKind.UNSUPPORTED,
             match.error_probability(has_answer=bool(case.expected)),
@@ -140,7 +140,7 @@ def check_wrong_labels(
 
 def check_superfluous_labels(
     cases: Sequence[Case], matches: Sequence[LabelMatch], documents: DocumentSet
-) -> Iterator[Finding]:
+) -> Iterator[CaseFinding]:
     """Of several labels, those without anything of the answer.
 
     A label is judged by what it adds to the others: one that has a part of the answer which the
@@ -157,7 +157,7 @@ def check_superfluous_labels(
             nearest = nearest_window(
                 documents.pages[page].text, case.expected[0], documents.language
             )
-            yield Finding(
+            yield CaseFinding(
                 case.id,
                 FindingKind.LABEL_ADDS_NOTHING,
                 probability,

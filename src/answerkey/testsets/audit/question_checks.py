@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from answerkey.language.refusal import refusal
-from answerkey.testsets.audit.findings import Finding, FindingKind
+from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 from answerkey.testsets.audit.question_words import SetLanguage
 from answerkey.text import numbers, short_label, words
 from answerkey.types import Case
@@ -17,14 +17,14 @@ _LONGEST_ANSWER = 12
 _SAME_SUBJECT = 0.6
 
 
-def check_named_subject(cases: Sequence[Case], language: SetLanguage) -> Iterator[Finding]:
+def check_named_subject(cases: Sequence[Case], language: SetLanguage) -> Iterator[CaseFinding]:
     """Questions such as "How long is it?" that no reader can answer without more context."""
     for case in cases:
         if case.history or not language.has_word_lists:
             continue
         phrase = language.pointer(case.question)
         if phrase:
-            yield Finding(
+            yield CaseFinding(
                 case.id,
                 FindingKind.NAMES_NOTHING,
                 0.85,
@@ -35,7 +35,7 @@ def check_named_subject(cases: Sequence[Case], language: SetLanguage) -> Iterato
             continue
         probability = _nameless_probability(case.question, language)
         if probability:
-            yield Finding(
+            yield CaseFinding(
                 case.id,
                 FindingKind.NAMES_NOTHING,
                 probability,
@@ -56,7 +56,7 @@ def _nameless_probability(question: str, language: SetLanguage) -> float:
     return 0.8
 
 
-def check_given_answers(cases: Sequence[Case], language: SetLanguage) -> Iterator[Finding]:
+def check_given_answers(cases: Sequence[Case], language: SetLanguage) -> Iterator[CaseFinding]:
     """Cases whose question contains the expected answer of another case about the same thing.
 
     Only questions that share the rarest word of an answer are compared, so the time grows with
@@ -83,7 +83,9 @@ def check_given_answers(cases: Sequence[Case], language: SetLanguage) -> Iterato
                     yield _given_answer(case, cases[other])
 
 
-def _own_answer(case: Case, content: frozenset[str], language: SetLanguage) -> Iterator[Finding]:
+def _own_answer(
+    case: Case, content: frozenset[str], language: SetLanguage
+) -> Iterator[CaseFinding]:
     """A question that contains its own answer; a choice between two things may."""
     if language.offers_choice(case.question):
         return
@@ -95,7 +97,7 @@ def _own_answer(case: Case, content: frozenset[str], language: SetLanguage) -> I
             continue
         if f" {' '.join(words(answer))} " not in spaced_question:
             continue
-        yield Finding(
+        yield CaseFinding(
             case.id,
             FindingKind.GIVES_ANSWER_AWAY,
             0.6,
@@ -108,10 +110,10 @@ def _share(part: frozenset[str], whole: frozenset[str]) -> float:
     return len(part & whole) / len(part) if part else 0.0
 
 
-def _given_answer(case: Case, other: Case) -> Finding:
+def _given_answer(case: Case, other: Case) -> CaseFinding:
     answer = short_label(case.expected[0], 120)
     is_telling = bool(numbers(case.expected[0])) or len(words(answer)) > 2
-    return Finding(
+    return CaseFinding(
         other.id,
         FindingKind.GIVES_ANSWER_AWAY,
         0.85 if is_telling else 0.65,

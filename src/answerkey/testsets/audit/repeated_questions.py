@@ -11,7 +11,7 @@ from answerkey.embed import Embedder
 from answerkey.language.refusal import refusal
 from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.retrieval.search_index import exact_search
-from answerkey.testsets.audit.findings import Finding, FindingKind
+from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 from answerkey.testsets.audit.question_words import SetLanguage
 from answerkey.testsets.audit.support import states_opposite
 from answerkey.text import normalise, short_label, words
@@ -34,9 +34,9 @@ class _Pair:
     similarity: float
 
 
-def check_repeats(
+def check_repeated_questions(
     cases: Sequence[Case], language: SetLanguage, embed: Embedder | None
-) -> Iterator[Finding]:
+) -> Iterator[CaseFinding]:
     """Findings on pairs of cases that ask the same."""
     pairs = _similar_pairs(cases, language, embed)
     agreements = _answer_agreements(cases, pairs)
@@ -138,8 +138,8 @@ def _share_labels(first: Case, second: Case) -> bool:
     return bool((first.relevant or {}).keys() & (second.relevant or {}).keys())
 
 
-def _two_answers(first: Case, second: Case, agreement: float) -> Finding:
-    return Finding(
+def _two_answers(first: Case, second: Case, agreement: float) -> CaseFinding:
+    return CaseFinding(
         second.id,
         FindingKind.TWO_ANSWERS,
         min(0.95, 1 - agreement),
@@ -157,8 +157,8 @@ def _probability_of_repeat(similarity: float) -> float:
     return 0.6 + 0.35 * share
 
 
-def _near_duplicate(first: Case, second: Case, similarity: float, cluster: str) -> Finding:
-    return Finding(
+def _near_duplicate(first: Case, second: Case, similarity: float, cluster: str) -> CaseFinding:
+    return CaseFinding(
         second.id,
         FindingKind.NEAR_DUPLICATE,
         _probability_of_repeat(similarity),

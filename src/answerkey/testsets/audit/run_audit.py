@@ -11,7 +11,7 @@ from answerkey.retrieval.corpus import Page
 from answerkey.testsets.audit.accepted import Key
 from answerkey.testsets.audit.answer_checks import check_answers, check_refusals
 from answerkey.testsets.audit.document_set import DocumentSet
-from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, Finding, order_findings
+from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, CaseFinding, order_findings
 from answerkey.testsets.audit.findings import FindingKind as Kind
 from answerkey.testsets.audit.label_checks import (
     check_present_labels,
@@ -22,7 +22,7 @@ from answerkey.testsets.audit.label_checks import (
 from answerkey.testsets.audit.label_match import LabelMatch, match_labels
 from answerkey.testsets.audit.question_checks import check_given_answers, check_named_subject
 from answerkey.testsets.audit.question_words import language_of_cases
-from answerkey.testsets.audit.repeated_questions import check_repeats
+from answerkey.testsets.audit.repeated_questions import check_repeated_questions
 from answerkey.text import format_count
 from answerkey.types import Case
 
@@ -40,7 +40,7 @@ _EXPLAINED_BY = {
 class _Checks:
     """The findings so far, and what was and was not looked at."""
 
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[CaseFinding] = field(default_factory=list[CaseFinding])
     checked: list[str] = field(default_factory=list[str])
     skipped: list[str] = field(default_factory=list[str])
     label_errors: dict[str, float] = field(default_factory=dict[str, float])
@@ -83,7 +83,7 @@ def _check_questions(
     step(f"comparing {format_count(len(cases), 'question')}")
     checks.findings += check_named_subject(cases, language)
     checks.findings += check_given_answers(cases, language)
-    checks.findings += check_repeats(cases, language, embed)
+    checks.findings += check_repeated_questions(cases, language, embed)
     checks.checked += ["questions", "duplicates", "contradictions between cases"]
     if not language.has_word_lists:
         checks.skipped.append(
@@ -136,7 +136,7 @@ def _label_errors(cases: Sequence[Case], matches: Sequence[LabelMatch]) -> dict[
     }
 
 
-def _drop_explained(findings: Sequence[Finding]) -> Iterator[Finding]:
+def _drop_explained(findings: Sequence[CaseFinding]) -> Iterator[CaseFinding]:
     """The findings without those that another finding of the same case explains."""
     kinds: dict[str, set[Kind]] = {}
     for finding in findings:

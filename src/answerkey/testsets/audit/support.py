@@ -20,7 +20,7 @@ _MOST_CLAIMS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class AnswerSupport:
     """How far texts support an answer.
 
     `share` is the mean probability of its statements; `weakest` is the statement with the least,
@@ -44,7 +44,9 @@ class SupportQuestion:
     texts: tuple[str, ...]
 
 
-def measure_support(questions: Sequence[SupportQuestion], language: SetLanguage) -> list[Support]:
+def measure_support(
+    questions: Sequence[SupportQuestion], language: SetLanguage
+) -> list[AnswerSupport]:
     """The support of each answer, decided in one batch."""
     checks: list[Asked] = []
     for one in questions:
@@ -58,10 +60,10 @@ def measure_support(questions: Sequence[SupportQuestion], language: SetLanguage)
     ]
 
 
-def _summarise(statements: Sequence[str], decisions: Sequence[Decision]) -> Support:
+def _summarise(statements: Sequence[str], decisions: Sequence[Decision]) -> AnswerSupport:
     pairs = list(zip(statements, decisions, strict=True))
     weakest, decision = min(pairs, key=lambda pair: pair[1].supported)
-    return Support(
+    return AnswerSupport(
         share=sum(one.supported for _, one in pairs) / len(pairs),
         least=decision.supported,
         weakest=weakest,
