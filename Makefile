@@ -1,11 +1,12 @@
 # Two commands matter: `make demo` and `make test`. Both need only python3 and make.
 PYTHON ?= python3
 BIN := .venv/bin
+CORE := .venv/.core
 READY := .venv/.ready
 
 .PHONY: demo test quick lint format reference docs bench fuzz search clean
 
-demo: $(READY)  ## score the shipped example world, offline
+demo: $(CORE)  ## score the shipped example world, offline
 	$(BIN)/answerkey demo
 
 test: $(READY) lint  ## everything, as CI runs it
@@ -36,9 +37,14 @@ bench: $(READY)  ## the benchmarks beside the peers; writes benchmarks/RESULTS.m
 fuzz: $(READY)  ## hostile inputs for MINUTES; what fails is saved in tests/fuzz/cases
 	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),20)
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+$(CORE): pyproject.toml constraints.txt
+	@echo "installing answerkey into .venv (about 300 MB; no developers' tools) …"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable .
+	@touch $(CORE)
+
+$(READY): $(CORE)
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable . --group dev
 	$(BIN)/python -m compileall -q src  # where Python may not write bytecode itself, each command would compile the code again
 	touch $(READY)

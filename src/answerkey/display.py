@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from answerkey.errors import MissingPackage
+from answerkey.percentages import format_rate
 from answerkey.text import printable
 
 if TYPE_CHECKING:
@@ -74,14 +75,11 @@ def format_cell(value: object) -> str:
 
 
 def rate_text(rate: float | None, interval: tuple[float, float] | None) -> str:
-    """`92% (95% CI 81–97%)`.
+    """The rate with its interval; `-` for a rate that does not exist.
 
     >>> rate_text(0.92, (0.811, 0.968))
-    '92% (95% CI 81–97%)'
+    '92 %, 95 % interval 81–97 %'
     """
     if rate is None:
         return "-"
-    if interval is None:
-        return f"{rate:.0%}"
-    low, high = interval
-    return f"{rate:.0%} (95% CI {low * 100:.0f}–{high:.0%})"
+    return format_rate(rate, interval)

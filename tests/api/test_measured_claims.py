@@ -57,7 +57,7 @@ def test_the_pass_rate_is_over_the_scored_cases(cli: Cli, write: Write, tmp_path
     assert ak.evaluate(rows, profile="rag", progress=False).summary.pass_rate == 0.5
     shown = cli("score", write("a.json", rows), "--profile", "rag", "--out", tmp_path)
     assert "a: 3 cases, 2 scored, 1 unscored" in shown.out.replace("score:", "a:")
-    assert "pass rate 50.0% (95 % 9.5% to 90.5%), 1/2" in shown.out
+    assert "pass rate 50 %, 95 % interval 9–91 %, 1/2" in shown.out
     failures = next(tmp_path.glob("*/failures.txt")).read_text(encoding="utf-8")
     assert failures.startswith("1 failed, worst first; 1 unscored at the end\n")
 

@@ -57,8 +57,8 @@ EXPECTED: dict[str, Callable[[], float]] = {
     "S05": lambda: total("revenue_rm", lambda r: r["month"][:4] == "2025" and r["state"] == "Selangor"),
     "S06": lambda: total("revenue_rm", lambda r: r["month"][:4] == "2025" and r["state"] == "Perak"),
     "S07": lambda: total("revenue_rm", lambda r: r["month"] == "2025-12-01" and r["product"] == "Electronics"),
-    "S08": lambda: margin(lambda r: r["month"][:4] == "2025" and r["product"] == "Clothing"),
-    "S09": lambda: margin(lambda r: r["month"][:4] == "2025" and r["state"] == "Sabah"),
+    "S08": lambda: margin(lambda r: r["month"] == "2025-12-01" and r["product"] == "Clothing"),
+    "S09": lambda: margin(lambda r: r["month"] == "2025-12-01" and r["state"] == "Sabah"),
     "S10": lambda: total("units", lambda r: "2025-07" <= r["month"][:7] <= "2025-09" and r["product"] == "Toys"),
     "S11": lambda: total("revenue_rm", lambda r: r["month"] == "2025-11-01" and r["product"] == "Electronics" and r["state"] == "Penang"),
     "S12": lambda: total("revenue_rm", lambda r: r["month"] == "2025-08-01" and r["state"] == "Johor")

@@ -94,7 +94,7 @@ def test_without_a_profile_types_show_the_means_of_the_metrics() -> None:
 def test_only_a_metric_that_decides_has_words_for_a_poor_mean() -> None:
     outcomes = [_plain("a"), _plain("b", "text")]
     without_profile = text_report(summarise(outcomes, None, RunInfo(name="n")), None)
-    assert "context_relevance  0.000 (95 % 0.000 to 0.658), scored 2/2\n" in without_profile
+    assert "context_relevance  0.000, 95 % interval 0.000–0.658, scored 2/2\n" in without_profile
     profile = load_profile("rag-cosine")
     with_profile = text_report(summarise(outcomes, profile, RunInfo(name="n")), profile)
     assert "scored 2/2: off-topic retrieval" in with_profile

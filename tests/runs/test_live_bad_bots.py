@@ -146,7 +146,7 @@ def test_nine_errors_and_then_an_answer_do_not(cli, tmp_path: Path) -> None:
         return right(body) if count % 10 == 0 else (503, "text/plain", b"busy")
 
     with Bot(reply) as bot:
-        suite = LiveSuite(tmp_path, {"url": bot.url}, count=60)
+        suite = LiveSuite(tmp_path, {"url": bot.url, "retries": 0}, count=60)
         shown = cli("run", suite.path, "--workers", 1, "--no-charts")
         assert shown.code == 3
         assert shown.last_line.startswith("INCOMPLETE: 54 of ")

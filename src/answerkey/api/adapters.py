@@ -24,7 +24,7 @@ from answerkey.types import Target
 _QUESTION_KEYS = ("question", "query", "input")
 
 
-def target_of(target: object, timeout: float, retries: int = 0) -> Target:
+def target_of(target: object, timeout: float, retries: int | None = None) -> Target:
     """A target from a function, a LangChain runnable, a LlamaIndex query engine, or an object with `ask`.
 
     >>> target_of(lambda question: "30 days", timeout=30).ask(Question("q1", "How long?")).answer  # doctest: +SKIP
@@ -46,7 +46,8 @@ def target_of(target: object, timeout: float, retries: int = 0) -> Target:
     if has_caller_loop():
         function = _awaited(function)
     asked = function_target(function, timeout, name_of(target))
-    return Live(asked, read_table(LiveTable, {"retries": retries}, "target"))
+    settings = {} if retries is None else {"retries": retries}
+    return Live(asked, read_table(LiveTable, settings, "target"))
 
 
 def _invoking(

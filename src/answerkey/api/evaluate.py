@@ -44,7 +44,7 @@ def evaluate(
     gates: Sequence[str] = (),
     workers: int = 5,
     timeout: float = 30,
-    retries: int = 0,
+    retries: int | None = None,
     repeats: int = 1,
     limit: int | None = None,
     jobs: int | None = None,

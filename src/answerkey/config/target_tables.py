@@ -38,7 +38,17 @@ class LiveTable(Table, frozen=True):
     concurrency: Annotated[
         int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)
     ] = 0
-    retries: Annotated[int, about("Times to ask again after a network error.", ge=0)] = 0
+    retries: (
+        Annotated[
+            int,
+            about(
+                "Times to ask again after a network error. Default: 2 after HTTP 429 and 503, "
+                "otherwise 0.",
+                ge=0,
+            ),
+        ]
+        | None
+    ) = None
     retry_wait: Annotated[
         float, about("Seconds before the first retry, doubled each time.", gt=0)
     ] = 1.0

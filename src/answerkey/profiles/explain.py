@@ -29,7 +29,7 @@ from answerkey.profiles.statements import (
     starts_with_yes_or_no,
     without_question,
 )
-from answerkey.text import words
+from answerkey.text import CITATION, words
 from answerkey.types import Case, Cause, Kind, Response, Score
 
 LONGEST_WHY = 160
@@ -65,6 +65,9 @@ _KINDS_WITHOUT_CAUSE = frozenset(
 )
 # Share of the expected words from which a passage, or an answer, has the expected facts.
 _HAS_FACTS = 0.6
+# Share of the other expected words below which the answer is about another subject: "Use the store
+# finder" for "Open My orders" is no wrong name. "Berlin is the capital" for "Paris is the capital" is.
+_SAME_SUBJECT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +243,7 @@ class _Explainer:
     def _compare_figures(self) -> _Finding | None:
         asked = read_figures(self._case.question)
         expected = without_question(read_figures(self._expected), asked)
-        stated = without_question(read_figures(self._answer), asked)
+        stated = without_question(read_figures(_without_citations(self._answer)), asked)
         rival = find_rival(stated, expected)
         return self._describe_rival(Kind.WRONG_FIGURE, rival)
 
@@ -255,7 +258,15 @@ class _Explainer:
             if (name.is_sure or is_one_word) and find_passage(name, [self._answer]) is None
         ]
         others = [name for name in stated if find_passage(name, [self._expected]) is None]
-        return self._describe_rival(Kind.WRONG_NAME, find_rival(others, missing))
+        rival = find_rival(others, missing)
+        if rival is not None and self._has_other_subject(rival[1]):
+            return None
+        return self._describe_rival(Kind.WRONG_NAME, rival)
+
+    def _has_other_subject(self, expected: Statement) -> bool:
+        """Whether the rest of the answer is about something else, so that no name is just swapped."""
+        rest = content_stems(self._expected) - content_stems(expected.text)
+        return bool(rest) and share_of_words(rest, self._answer) < _SAME_SUBJECT
 
     def _describe_rival(
         self, kind: Kind, rival: tuple[Statement, Statement] | None
@@ -465,6 +476,11 @@ class _Explainer:
             if score is not None and score.value is not None:
                 return score.value >= 0.5
         return False
+
+
+def _without_citations(text: str) -> str:
+    """The text without marks such as [2], whose numbers are no figures."""
+    return CITATION.sub(" ", text)
 
 
 def _nearest_expected(answer: str, expected: Sequence[str]) -> str:

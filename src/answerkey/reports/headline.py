@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answerkey.corrected_rate import CorrectedRate
-from answerkey.reports.numbers import counted_cases, format_mean, format_rate
+from answerkey.reports.numbers import counted_cases, format_counted_rate, format_mean
 from answerkey.reports.recorded_lines import recorded_lines
 from answerkey.runs.summary import Summary
 from answerkey.text import format_count
@@ -46,12 +46,12 @@ def _verdict_lines(summary: Summary) -> list[str]:
     totals = figures.totals
     if figures.pass_rate is None or figures.user_satisfaction_rate is None:
         return []
-    passed = format_rate(
+    passed = format_counted_rate(
         figures.pass_rate, figures.pass_rate_ci95, totals.passed, counted_cases(totals)
     )
     lines = [f"pass rate {passed}"]
     if profile.satisfaction:
-        satisfied = format_rate(
+        satisfied = format_counted_rate(
             figures.user_satisfaction_rate,
             figures.user_satisfaction_ci95,
             round(figures.user_satisfaction_rate * counted_cases(totals)),
@@ -98,10 +98,10 @@ def _repeat_lines(summary: Summary) -> list[str]:
         return []
     k = repeats.k
     cases = summary.figures.totals.cases
-    always = format_rate(
+    always = format_counted_rate(
         repeats.pass_all, repeats.pass_all_ci95, round(repeats.pass_all * cases), cases
     )
-    once = format_rate(
+    once = format_counted_rate(
         repeats.pass_any, repeats.pass_any_ci95, round(repeats.pass_any * cases), cases
     )
     flaky = format_count(repeats.flaky, "flaky case")

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from answerkey.errors import AnswerkeyError
 from answerkey.metrics.registry import find
+from answerkey.percentages import format_rate
 from answerkey.runs.figures import Figures, Totals
 from answerkey.runs.means import Mean
 from answerkey.runs.summary import GateResult
@@ -29,7 +30,7 @@ def format_figure(value: float | None) -> str:
 
 
 def format_mean(entry: Mean, maximum: float = 1) -> str:
-    """`0.713 (95 % 0.650 to 0.770), scored 48/50`; `4.20/5 (…)` on a scale that ends at 5."""
+    """`0.713, 95 % interval 0.650–0.770, scored 48/50`; `4.20/5` on a scale that ends at 5."""
     if entry.mean is None:
         return f"no value, scored 0/{entry.of}"
     value = format_figure(entry.mean)
@@ -39,18 +40,17 @@ def format_mean(entry: Mean, maximum: float = 1) -> str:
 
 
 def format_interval(ends: Sequence[float] | None) -> str:
-    """` (95 % 0.650 to 0.770)`; empty without an interval."""
+    """`, 95 % interval 0.650–0.770`; empty without an interval."""
     if not ends:
         return ""
-    return f" (95 % {format_figure(ends[0])} to {format_figure(ends[1])})"
+    # A dash between two numbers reads as a minus before a negative one.
+    dash = " to " if min(ends) < 0 else "–"
+    return f", 95 % interval {format_figure(ends[0])}{dash}{format_figure(ends[1])}"
 
 
-def format_rate(share: float, interval: Sequence[float] | None, count: int, of: int) -> str:
-    """`80.0% (95 % 67.0% to 88.8%), 40/50`."""
-    ends = ""
-    if interval:
-        ends = f" (95 % {interval[0]:.1%} to {interval[1]:.1%})"
-    return f"{share:.1%}{ends}, {count}/{of}"
+def format_counted_rate(share: float, interval: Sequence[float] | None, count: int, of: int) -> str:
+    """`80 %, 95 % interval 67–89 %, 40/50`."""
+    return f"{format_rate(share, interval)}, {count}/{of}"
 
 
 def format_pass_rate(part: Figures) -> str:
@@ -58,7 +58,7 @@ def format_pass_rate(part: Figures) -> str:
     if part.pass_rate is None:
         return "-"
     counted = counted_cases(part.totals)
-    return format_rate(part.pass_rate, part.pass_rate_ci95, part.totals.passed, counted)
+    return format_counted_rate(part.pass_rate, part.pass_rate_ci95, part.totals.passed, counted)
 
 
 def counted_cases(totals: Totals) -> int:
@@ -67,7 +67,7 @@ def counted_cases(totals: Totals) -> int:
 
 
 def format_gate(gate: GateResult) -> str:
-    """`PASS  pass_rate >= 0.8: 0.840 (95 % 0.720 to 0.910)`."""
+    """`PASS  pass_rate >= 0.8: 0.840, 95 % interval 0.720–0.910`."""
     word = "PASS" if gate.passed else "FAIL"
     value = "no value" if gate.value is None else format_figure(gate.value)
     note = f", {gate.note}" if gate.note else ""

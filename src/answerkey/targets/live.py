@@ -11,6 +11,9 @@ from answerkey.config.target_tables import LiveTable
 from answerkey.targets.respond import flag_error_text
 from answerkey.types import Question, Response, Target
 
+_BUSY = frozenset({"HTTP 429", "HTTP 503"})
+_RETRIES_WHEN_BUSY = 2
+
 
 class Live:
     """Asks a target as `settings` say. Waiting for a turn is never part of `Response.seconds`."""
@@ -29,7 +32,7 @@ class Live:
         with self._turn:
             response = self._target.ask(question)
             tries = 1
-            while tries <= self._settings.retries and response.error_kind == "infrastructure":
+            while tries <= self._retries_after(response):
                 sleep(self._settings.retry_wait * 2 ** (tries - 1))
                 response = self._target.ask(question)
                 tries += 1
@@ -37,6 +40,14 @@ class Live:
         if tries > 1:
             return replace(response, extra={**response.extra, "tries": tries})
         return response
+
+    def _retries_after(self, response: Response) -> int:
+        """How often to ask again: as the settings say, or twice where the target is only busy."""
+        if response.error_kind != "infrastructure":
+            return 0
+        if self._settings.retries is not None:
+            return self._settings.retries
+        return _RETRIES_WHEN_BUSY if response.error_name in _BUSY else 0
 
     def _warm_up(self) -> None:
         # With questions that are in no suite, so that no case is answered from a cache.

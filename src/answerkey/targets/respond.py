@@ -106,11 +106,21 @@ def _read_value(value: object) -> Response:
     if _is_answer_with_contexts(value):
         return response_of_reply({"answer": value[0], "contexts": value[1]})
     fields = value if is_mapping(value) else _fields_of_object(value)
+    _refuse_null_answer(fields)
     fields = _with_tool_calls(_with_chat_answer(fields, value), value)
     if not fields and not is_mapping(value):
         kind = type(value).__name__
         raise InputError(f"the target returned {kind}, expected text, a dict or a Response")
     return _name_error(response_of_reply(fields))
+
+
+def _refuse_null_answer(fields: Mapping[str, object]) -> None:
+    """`{"answer": null}` with nothing else that could be an answer or its error."""
+    nulls = [name for name in fields if name in COLUMNS["answer"] and fields[name] is None]
+    if nulls and len(fields) == len(nulls):
+        raise InputError(
+            f'the target returned "{nulls[0]}": null; return a text, or the reason as "error"'
+        )
 
 
 def _is_answer_with_contexts(value: object) -> TypeGuard[Sequence[object]]:

@@ -30,6 +30,15 @@ from answerkey.types import Response
 _SECRET_HEADER = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
 _CHARSET = re.compile(r"charset=\"?([\w.-]+)")
 _ABOUT_THE_QUESTION = {400, 413, 414, 422}  # statuses that another question may not meet
+_KEY_ADVICE = 'put the key into the suite: [target.headers] Authorization = "Bearer ${BOT_TOKEN}"'
+_BUSY_ADVICE = "ask less at once ([target] concurrency = 1) or more often ([target] retries = 5)"
+_ADVICE = {
+    401: _KEY_ADVICE,
+    403: _KEY_ADVICE,
+    404: "check the address of the target",
+    429: _BUSY_ADVICE,
+    503: _BUSY_ADVICE,
+}
 _SNIPPET = 200
 _SAFE_IN_ADDRESS = "/%:=&?~#+!$,;'@()*[]"  # with "%": what is already quoted stays so
 _HEADERS = {"Accept": "application/json, */*;q=0.5", "User-Agent": f"answerkey/{__version__}"}
@@ -109,6 +118,8 @@ class Wire:
         if reply.status in set(HTTPStatus):
             phrase = HTTPStatus(reply.status).phrase
         detail = f"{phrase}: {' '.join(body[: 4 * _SNIPPET].split())[:_SNIPPET]}".strip(": ")
+        if reply.status in _ADVICE:
+            detail = f"{detail}; {_ADVICE[reply.status]}"
         if reply.status in _ABOUT_THE_QUESTION:
             return content_error(name, detail)
         return infrastructure_error(name, detail)
