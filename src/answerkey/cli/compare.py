@@ -19,6 +19,7 @@ from answerkey.cli.scoring_options import (
     judge_option,
     judge_settings,
 )
+from answerkey.comparison.by_group import compare_by
 from answerkey.comparison.comparison import compare_runs
 from answerkey.comparison.gate import CompareGate, end_of_comparison, gate_failures
 from answerkey.comparison.many import compare_many
@@ -29,6 +30,7 @@ from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
 from answerkey.reports.comparison_files import write_comparison
+from answerkey.reports.comparison_groups import groups_text
 from answerkey.reports.many import many_text
 from answerkey.runs.newest import find_run, find_two_runs
 from answerkey.runs.store import DAMAGED, is_run, read_manifest
@@ -74,6 +76,11 @@ from answerkey.user_code import names_code
     default=20,
     help="How many improved and degraded cases to list; default 20.",
 )
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Also before and after per type, route, tag or any other column of the cases.",
+)
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 @click.option(
     "--out",
@@ -93,6 +100,7 @@ def compare_command(
     max_new_failures: int | None,
     max_errors: int | None,
     cases: int,
+    by: str | None,
     markdown: bool,
     out: Path | None,
     as_json: bool,
@@ -114,12 +122,13 @@ def compare_command(
       answerkey compare results
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
+      answerkey compare results --by type
       answerkey compare results/large_* results/small_* results/tiny_*
     """
     if len(others) > 1:
-        if gate or repeats or out or markdown:
+        if gate or repeats or out or markdown or by:
             raise click.UsageError(
-                "--gate, --repeats, --out and --markdown compare two runs; name two", ctx
+                "--gate, --by, --repeats, --out and --markdown compare two runs; name two", ctx
             )
         print_table([find_run(run_a), *others], as_json)
         return
@@ -142,6 +151,13 @@ def compare_command(
     )
     record = comparison_json(comparison, cases) | verdict | {"ending": ending.line}
     text = (comparison_markdown if markdown else comparison_text)(comparison, cases)
+    if by is not None:
+        groups = compare_by(run_a, run_b, by)
+        record["by_group"] = groups.to_json()
+        table = groups_text(groups)
+        if markdown:
+            table = f"```\n{table}\n```"
+        text = f"{text.rstrip()}\n\n{table}\n"
     print_result(record, text.rstrip("\n"), as_json)
     if out:
         write_comparison(comparison, out, cases)

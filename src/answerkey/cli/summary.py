@@ -13,6 +13,7 @@ from answerkey.cli.export import export_scores, to_option
 from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.run_folder import RUN, choose_run
 from answerkey.cli.scoring_options import charts_option
+from answerkey.comparison.pair import groups_of
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
 from answerkey.reports.numbers import format_figure
@@ -25,7 +26,7 @@ from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
 from answerkey.runs.table import RunTable, table_of
 from answerkey.text import format_count
-from answerkey.types import Status
+from answerkey.types import Outcome, Status
 
 COLUMNS = ("route", "expected_route", "type", "source_file", "status", "band")
 
@@ -37,14 +38,29 @@ def group_by(folder: Path, column: str) -> dict[str | None, RunTable]:
     ['documents', 'sales']
     """
     if column not in COLUMNS:
-        known = ", ".join(COLUMNS)
-        raise SettingsError(
-            f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}'
-        )
+        return _group_by_case_column(folder, column)
     table = table_of(read_outcomes(folder))
     names: Counter[str | None] = Counter(getattr(table, column))
     ordered = sorted(names, key=lambda name: (-names[name], name is None, name or ""))
     return {name: table.where(column, name) for name in ordered}
+
+
+def _group_by_case_column(folder: Path, column: str) -> dict[str | None, RunTable]:
+    """The cases with each value of a column of their own; a case may have several tags."""
+    groups: dict[str | None, list[Outcome]] = {}
+    known: dict[str, None] = {}
+    for outcome in read_outcomes(folder):
+        known.update(dict.fromkeys(outcome.case.extra))
+        for name in groups_of(outcome, column) or (None,):
+            groups.setdefault(name, []).append(outcome)
+    if set(groups) <= {None}:
+        names = (*COLUMNS, "tag", "priority", *known)
+        listed = ", ".join(dict.fromkeys(names))
+        raise SettingsError(
+            f'cannot group by "{column}"{did_you_mean(column, names)}; choose one of {listed}'
+        )
+    ordered = sorted(groups, key=lambda name: (-len(groups[name]), name is None, name or ""))
+    return {name: table_of(groups[name]) for name in ordered}
 
 
 def _group_row(name: str | None, table: RunTable) -> dict[str, object]:
@@ -90,7 +106,7 @@ def newest_run_per_bot(folder: Path) -> list[Path]:
 @click.option(
     "--by",
     metavar="COLUMN",
-    help=f"Counts and means per {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}.",
+    help=f"Counts and means per {', '.join(COLUMNS)}, tag or any other column of the cases.",
 )
 @click.option(
     "--table", is_flag=True, help="RUN is a folder of runs: one line per bot, its newest full run."
