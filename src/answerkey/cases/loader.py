@@ -28,6 +28,7 @@ ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
 DOCUMENT_ENDINGS = (".txt", ".pdf", ".rst", ".html")
 _SPREADSHEET_ENDINGS = (".xlsx", ".xls", ".ods")
 AUDIT_FILE = "audit.jsonl"  # accepted findings, which `answerkey audit` keeps beside the cases
+_NO_CASES = frozenset({AUDIT_FILE, "audit.json"})
 
 
 def read_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
@@ -89,7 +90,7 @@ def _files_of_pattern(pattern: str | Path, base: Path) -> list[Path]:
         check_regular(path)
         return [path]
     names = sorted(glob.glob(str(path), recursive=True))
-    matches = [Path(name) for name in names if Path(name).name != AUDIT_FILE]
+    matches = [Path(name) for name in names if Path(name).name not in _NO_CASES]
     if not matches:
         if path.parent.is_dir():
             neighbours = [near.name for near in path.parent.iterdir()]
@@ -106,7 +107,7 @@ def _files_of_folder(folder: Path, pattern: str | Path) -> list[Path]:
     files = sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in ENDINGS and path.name != AUDIT_FILE
+        if path.suffix.lower() in ENDINGS and path.name not in _NO_CASES
     )
     if not files:
         raise InputError(f"{pattern}: no case file in this folder; expected {', '.join(ENDINGS)}")

@@ -36,6 +36,9 @@ _LISTED = 40
 @click.option("--model", metavar="NAME", help='Embedding model; "none" compares words only.')
 @click.option("--most", type=COUNT, default=_LISTED, help=f"Findings to print; default {_LISTED}.")
 @click.option("--gate", is_flag=True, help="Exit 1 if there is a finding.")
+@click.option(
+    "--save", is_flag=True, help="Write audit.json beside the cases, a page of `answerkey view`."
+)
 @quiet_option
 @json_option
 def audit_command(
@@ -47,6 +50,7 @@ def audit_command(
     model: str | None,
     most: int,
     gate: bool,
+    save: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -81,6 +85,11 @@ def audit_command(
     )
     if accepted_names:
         audit = _accept(audit, accepted_names, note, cases)
+    if save:
+        from answerkey.testsets.audit.saved_audit import save_audit
+
+        saved = save_audit(store.parent, audit)
+        say(f"findings written to {saved}; look at them: answerkey view {saved.parent}")
     if as_json:
         print_json(audit.as_json())
     elif not quiet:

@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from answerkey.errors import AnswerkeyError, StorageError
 from answerkey.text import short_label
+from answerkey.viewer.audit_page import audit_page, decide_finding
 from answerkey.viewer.case_page import case_page, keep_regression_case
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.downloads import export_cases, run_file, sweep_file
@@ -57,6 +58,8 @@ _ROUTES = [
     Route("/run/{run:path}/file/{name:path}", run_file),
     Route("/run/{run:path}/export/{kind}", export_cases),
     Route("/run/{run:path}", run_page),
+    Route("/audit/{audit:path}/finding/{n:int}", decide_finding, methods=["POST"]),
+    Route("/audit/{audit:path}", audit_page),
     Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
     Route("/sweep/{sweep:path}", sweep_page),
     Route("/favicon.ico", RedirectResponse("/static/icon.svg")),

@@ -48,6 +48,7 @@ def home_page(request: Request) -> Response:
         "folder": str(library.root),
         "runs": entries,
         "sweeps": sweeps,
+        "audits": [library.key(folder) for folder in library.audits()],
         "suites": [
             {
                 "suite": card.name,

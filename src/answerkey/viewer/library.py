@@ -21,6 +21,7 @@ from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.manifest import MANIFEST, Manifest
 from answerkey.runs.store import LOCK, is_run, profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import RunInfo, Summary, summarise
+from answerkey.testsets.audit.saved_audit import SAVED_AUDIT
 
 SWEEP = "sweep.json"
 _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
@@ -48,6 +49,9 @@ class RunLibrary:
     def sweeps(self) -> list[Path]:
         return self._below(SWEEP)
 
+    def audits(self) -> list[Path]:
+        return self._below(SAVED_AUDIT)
+
     def _below(self, name: str) -> list[Path]:
         found = {p.parent for depth in range(_DEPTH) for p in self.root.glob("*/" * depth + name)}
         return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
@@ -60,6 +64,9 @@ class RunLibrary:
 
     def sweep(self, key: str) -> Path:
         return self._inside(key, SWEEP, "sweep")
+
+    def audit(self, key: str) -> Path:
+        return self._inside(key, SAVED_AUDIT, "audit")
 
     def _inside(self, key: str, name: str, what: str) -> Path:
         """Only a folder of that kind below the root, whatever the key contains."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,9 +24,18 @@ def audit_file(patterns: Sequence[str | Path]) -> Path:
 
 def read_accepted(path: Path) -> frozenset[Key]:
     """The case and kind of every accepted finding; the last decision about one counts."""
+    decisions = {key: record.get("accepted") is not False for key, record in _read_records(path)}
+    return frozenset(key for key, is_accepted in decisions.items() if is_accepted)
+
+
+def read_notes(path: Path) -> dict[Key, str]:
+    """The last note about each finding."""
+    return {key: str(record.get("note") or "") for key, record in _read_records(path)}
+
+
+def _read_records(path: Path) -> Iterator[tuple[Key, Mapping[str, object]]]:
     if not path.is_file():
-        return frozenset()
-    decisions: dict[Key, bool] = {}
+        return
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         if not line.strip():
             continue
@@ -40,8 +49,7 @@ def read_accepted(path: Path) -> frozenset[Key]:
                 f'{path}, line {number}: expected {{"id": …, "finding": …}} of an accepted '
                 "finding; correct or delete the line"
             ) from None
-        decisions[key] = record.get("accepted") is not False
-    return frozenset(key for key, is_accepted in decisions.items() if is_accepted)
+        yield key, record
 
 
 def accept_finding(

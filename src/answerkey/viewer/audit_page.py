@@ -1,0 +1,93 @@
+"""The page of an audit: findings with their evidence, to accept, to fix, or to cluster."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from answerkey.cases.loader import AUDIT_FILE
+from answerkey.errors import InputError, did_you_mean
+from answerkey.testsets.audit.accepted import accept_finding, read_accepted, read_notes
+from answerkey.testsets.audit.findings import FindingKind
+from answerkey.testsets.audit.saved_audit import read_saved_audit
+from answerkey.viewer.forms import read_form
+from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.render import respond
+
+_LONGEST_NOTE = 2_000
+
+
+class Decision(StrEnum):
+    """The decisions of the page about a finding."""
+
+    ACCEPT = "accept"
+    FIX = "fix"
+    CLUSTER = "cluster"
+    REOPEN = "reopen"
+
+
+def audit_page(request: Request) -> Response:
+    """The open findings, those of one kind with `?kind=`, and how many are accepted."""
+    library: RunLibrary = request.app.state.library
+    folder = library.audit(request.path_params["audit"])
+    saved = read_saved_audit(folder)
+    store = folder / AUDIT_FILE
+    accepted = read_accepted(store)
+    notes = read_notes(store)
+    kind = request.query_params.get("kind", "")
+    if kind and kind not in set(FindingKind):
+        raise InputError(f'kind: no "{kind[:40]}"{did_you_mean(kind, FindingKind)}')
+    rows: list[dict[str, object]] = []
+    kinds: dict[str, int] = {}
+    for number, finding in enumerate(saved.findings):
+        key = (finding.id, finding.kind)
+        if key not in accepted:
+            kinds[finding.kind.value] = kinds.get(finding.kind.value, 0) + 1
+        if kind in ("", finding.kind.value):
+            rows.append(
+                {
+                    "n": number,
+                    **finding.as_json(),
+                    "rule": finding.kind.rule,
+                    "cluster": finding.cluster,
+                    "accepted": key in accepted,
+                    "note": notes.get(key, ""),
+                }
+            )
+    data = {
+        "audit": library.key(folder),
+        "sentence": saved.sentence,
+        "cases": saved.cases,
+        "kind": kind,
+        "kinds": kinds,
+        "rows": [row for row in rows if not row["accepted"]],
+        "accepted": [row for row in rows if row["accepted"]],
+    }
+    return respond(request, "audit.html", data)
+
+
+async def decide_finding(request: Request) -> Response:
+    """Keep a decision in `audit.jsonl` beside the cases, then show the page again."""
+    library: RunLibrary = request.app.state.library
+    folder = library.audit(request.path_params["audit"])
+    findings = read_saved_audit(folder).findings
+    number = int(request.path_params["n"])
+    if number >= len(findings):
+        raise InputError(f"no finding {number} here: the audit has {len(findings)}")
+    form = await read_form(request)
+    value = form.get("decision", "")
+    if value not in set(Decision):
+        raise InputError(f'decision: expected {", ".join(Decision)}, got "{value[:40]}"')
+    decision = Decision(value)
+    note = form.get("note", "").strip()[:_LONGEST_NOTE]
+    finding = findings[number]
+    if decision is Decision.FIX:
+        note = note or f"to fix: {finding.fix}"
+    elif decision is Decision.CLUSTER:
+        note = f'cluster = "{finding.cluster}"'
+    is_accepted = decision in (Decision.ACCEPT, Decision.CLUSTER)
+    # Only a file beside the cases is written, whatever the saved audit contains.
+    accept_finding(folder / AUDIT_FILE, finding, note, accepted=is_accepted)
+    return RedirectResponse(request.url.path.rpartition("/finding/")[0], 303)
