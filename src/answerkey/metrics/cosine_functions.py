@@ -1,7 +1,7 @@
 """The five embedding metrics as plain functions of texts, as evaluation scripts call them.
 
 `model` is the name of an embedding model, an object with `embed(texts)` or `encode(texts)`, or a
-function of a list of texts; it returns a vector per text.
+function of a list of strings; it returns a vector per text.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _embed_texts(texts: list[str], model: object) -> Vectors:
     embed = getattr(model, "embed", None) or getattr(model, "encode", None) or model
     if not callable(embed):
         kind = type(model).__name__
-        expected = "a name, an object with embed or encode, or a function of a list of texts"
+        expected = "a name, an object with embed or encode, or a function of a list of strings"
         raise SettingsError(f"model is of type {kind}, expected {expected}")
     rows = cast("Callable[[list[str]], Any]", embed)(texts)
     return unit_rows(rows, len(texts), None, "the embedding model")
