@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import asdict
 from itertools import groupby
 
@@ -111,5 +112,9 @@ def show_one(name: str, words: bool) -> None:
     Example:
       answerkey profiles show rubric
     """
-    text = builtin_text(name)
-    show(text.rstrip() + (f"\n\n[words]\n{words_text()}".rstrip() if words else ""))
+    text = builtin_text(name).rstrip()
+    if words:
+        show(f"{text}\n\n[words]\n{words_text()}".rstrip())
+        return
+    lists = ", ".join(tomllib.loads(words_text()))
+    show(f"{text}\n\n# Word lists that [words] can replace (--words prints them): {lists}")

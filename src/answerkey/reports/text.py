@@ -128,7 +128,7 @@ def _band_lines(summary: Summary, profile: Profile | None) -> list[str]:
         return []
     names = {name: name for name in summary.bands}
     if profile is not None:
-        names |= {band.name: f"{band.name} (≥{band.at:g})" for band in profile.rules.bands}
+        names |= {name: f"{name} ({limits})" for name, limits in _band_limits(profile).items()}
     width = max((len(names[name]) for name in summary.bands), default=0)
     lines: list[str] = []
     for name, count in summary.bands.items():
@@ -136,6 +136,18 @@ def _band_lines(summary: Summary, profile: Profile | None) -> list[str]:
         bar = "█" * round(_BAR_LENGTH * share)
         lines.append(f"{names[name]:<{width}}  {count:>6}  {share:>6.1%}  {bar}")
     return _section("Performance", lines)
+
+
+def _band_limits(profile: Profile) -> dict[str, str]:
+    """The limit of each band; where groups of routes have their own, theirs too: `≥0.8; kpi ≥0.75`."""
+    limits = {band.name: f"≥{band.at:g}" for band in profile.rules.bands}
+    common = {band.name: band.at for band in profile.rules.bands}
+    for group, rules in profile.group_rules.items():
+        for band in rules.bands:
+            if common.get(band.name) != band.at:
+                earlier = f"{limits[band.name]}; " if band.name in limits else ""
+                limits[band.name] = f"{earlier}{group} ≥{band.at:g}"
+    return limits
 
 
 def _group_lines(title: str, groups: Mapping[str, Figures]) -> list[str]:

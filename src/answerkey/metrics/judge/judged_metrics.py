@@ -127,12 +127,27 @@ def relevance(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
 @metric(
     "judge.faithfulness",
     batch=True,
-    needs=("answer", "contexts"),
-    empty="not applicable to an empty answer",
+    needs=("answer",),
+    uses=("contexts", "expected"),
+    empty="not applicable to an empty answer, and without passages and expected answer",
 )
 def faithfulness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
-    """Is every claim of the answer supported by the passages? Judged, 0 to 1."""
-    return judge.judge("faithfulness", pairs)
+    """Is every claim supported by the passages, or by the expected answer where there are none? Judged, 0 to 1."""
+    no_evidence = Score.not_applicable("no passages and no expected answer")
+    scores = [no_evidence] * len(pairs)
+    with_passages = [n for n, (_, response) in enumerate(pairs) if response.contexts]
+    with_expected = [
+        n for n, (case, response) in enumerate(pairs) if case.expected and not response.contexts
+    ]
+    for prompt, places in (
+        ("faithfulness", with_passages),
+        ("faithfulness_to_expected", with_expected),
+    ):
+        if not places:
+            continue
+        for n, score in zip(places, judge.judge(prompt, [pairs[n] for n in places]), strict=True):
+            scores[n] = score
+    return scores
 
 
 @metric("judge.safety", batch=True, needs=("answer",), empty="1 for an empty answer")

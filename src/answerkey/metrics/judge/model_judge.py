@@ -45,7 +45,9 @@ from answerkey.types import Pair, Requirement, Score
 log = logging.getLogger("answerkey.judge")
 T = TypeVar("T")
 
-PROMPTS = ("relevance", "faithfulness", "safety", "robustness", "rubric")
+PROMPTS = (
+    "relevance", "faithfulness", "faithfulness_to_expected", "safety", "robustness", "rubric"
+)  # fmt: skip
 LONGEST_RAW = 20_000
 EMPTY_ANSWER = "the answer is empty: the judge was not asked"
 _AGAIN = "Your reply could not be used: {problem}. Judge again, and reply with one complete JSON object only, with {wanted}."
