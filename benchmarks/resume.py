@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sqlite3
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.peers import processor_seconds
@@ -42,8 +44,7 @@ def main() -> None:
         whole, _ = processor_seconds(command)
         (run,) = (home / "results").iterdir()
         whole_lines = len((run / "results.jsonl").read_bytes().splitlines())
-        for journal in ("responses.jsonl", "scores.jsonl"):
-            cut(run / journal, asked.done)
+        forget(run / "run.sqlite", int(asked.cases * asked.done))
         resumed, _ = processor_seconds([*command, "--resume"])
         lines = len((run / "results.jsonl").read_bytes().splitlines())
         shutil.rmtree(run)
@@ -58,10 +59,13 @@ def main() -> None:
     )
 
 
-def cut(path: Path, share: float) -> None:
-    lines = path.read_bytes().splitlines(keepends=True)
-    kept = 1 + int((len(lines) - 1) * share)
-    path.write_bytes(b"".join(lines[:kept]) + lines[kept][: len(lines[kept]) // 2])
+def forget(path: Path, count: int) -> None:
+    """The run as it was when it had so many answers."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in ("answers", "verdicts"):
+            connection.execute(f"DELETE FROM {table} WHERE place >= ?", (count,))
+        for table in ("cases", "scores", "texts"):
+            connection.execute(f"DELETE FROM {table} WHERE n >= ?", (count,))
 
 
 if __name__ == "__main__":

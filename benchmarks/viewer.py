@@ -21,13 +21,13 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.write import write_reports
-from answerkey.runs.journal import Journal, response_record
-from answerkey.runs.store import RESPONSES, SCORES, Scored
+from answerkey.runs.manifest import stored_manifest
+from answerkey.runs.store import FolderStore
 from answerkey.types import Case, Outcome, Profile, Response, Score
 
 PROFILE = {
@@ -53,7 +53,7 @@ PAGES = {
 
 
 def make_run(folder: Path, cases: int, length: int) -> list[str]:
-    """Journals as a run leaves them; returns the words of the answers."""
+    """A database as a run leaves it; returns the words of the answers."""
     source = random.Random(7)
     words = [
         "".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(3, 10)))
@@ -61,22 +61,16 @@ def make_run(folder: Path, cases: int, length: int) -> list[str]:
     ]
     profile = load_profile(PROFILE)
     folder.mkdir(parents=True)
-    responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
-    for start in range(0, cases, BLOCK):
-        positions = range(start, min(start + BLOCK, cases))
-        made = [Scored(n, _outcome(n, length, words, source, profile)) for n in positions]
-        responses.append(
-            [response_record(each.n, each.outcome.case, each.outcome.response) for each in made]
-        )
-        scores.append([each.record() for each in made])
-    responses.close()
-    scores.close()
     record = {
             "format": 1, "name": "large", "created": "2026-01-01T00:00:00+00:00", "profile": PROFILE,
             "metrics": ["fact_recall", "groundedness", "token_f1"], "fingerprint": {}, "settings": {}, "count": cases,
             "partial": "",
     }  # fmt: skip
     (folder / "run.json").write_text(json.dumps(record))
+    with closing(FolderStore(folder, stored_manifest(folder))) as store:
+        for start in range(0, cases, BLOCK):
+            positions = range(start, min(start + BLOCK, cases))
+            store.add_outcomes((n, _outcome(n, length, words, source, profile)) for n in positions)
     return words
 
 
@@ -155,7 +149,7 @@ def main() -> None:
         words = make_run(root / "large", given.cases, given.length)
         size = sum(path.stat().st_size for path in (root / "large").iterdir()) / 1e6
         print(
-            f"{given.cases:,} cases, {given.cases * given.length / 1e6:,.0f} MB of answers, {size:,.0f} MB of journals"
+            f"{given.cases:,} cases, {given.cases * given.length / 1e6:,.0f} MB of answers, {size:,.0f} MB of run.sqlite"
         )
         if not given.no_reports:
             os.environ["ANSWERKEY_CACHE"] = str(Path(place) / "cache of the run")

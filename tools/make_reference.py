@@ -35,6 +35,7 @@ from answerkey.config.tables import (
 from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
 from answerkey.metrics.registry import Metric, all_metrics
 from answerkey.profiles.load import ProfileTable, builtin_names, builtin_text, load_profile
+from answerkey.runs.database import schema_text
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Made by tools/make_reference.py from the code. Do not edit. -->\n\n"
@@ -252,8 +253,56 @@ def _argument(parameter: inspect.Parameter) -> str:
     return f"{parameter.name}{annotation} = {default}"
 
 
+RUN_FILE = """
+# run.sqlite
+
+A run is one file, `run.sqlite` in its folder, besides the settings in `run.json`. The command line never needs more than
+these two; all other files are reports. Any program that reads SQLite reads a run:
+
+How many cases have which status, with `sqlite3`:
+
+```sh
+sqlite3 run.sqlite "SELECT status, count(*) FROM cases GROUP BY status ORDER BY 2 DESC"
+```
+
+The metrics that are lowest in failed cases, with DuckDB:
+
+```sh
+duckdb run.sqlite "SELECT metric, avg(value) AS mean FROM scores JOIN cases USING (n) WHERE NOT passed GROUP BY 1 ORDER BY 2"
+```
+
+The slowest answers with their question, for `sqlite3`, or to paste into the page that `datasette run.sqlite` opens:
+
+```sh
+sqlite3 run.sqlite "SELECT id, seconds, question FROM cases WHERE seconds IS NOT NULL ORDER BY seconds DESC LIMIT 10"
+```
+
+Open the file of a run in progress only to read. `answerkey export RUN --sqlite` writes a copy; of a run that an earlier
+version stored as `responses.jsonl` and `scores.jsonl`, a database as described here. The answer and the details of a
+score are JSON: `SELECT id, response_json ->> '$.answer' FROM answers`.
+"""
+
+
+def run_file() -> str:
+    """The tables of run.sqlite, from schema.sql and its comments."""
+    head, *tables = re.split(r"\n(?=(?:--[^\n]*\n)+CREATE TABLE)", schema_text())
+    about = " ".join(line.removeprefix("--").strip() for line in head.splitlines()[2:])
+    return "\n".join([RUN_FILE.strip(), "", about, *map(_stored_table, tables)])
+
+
+def _stored_table(text: str) -> str:
+    intro = " ".join(re.findall(r"^-- (.*)$", text, re.MULTILINE))
+    name = re.findall(r"CREATE TABLE (\w+)", text)[0]
+    columns = re.findall(r"^    (\w+) ([A-Z]+)[^-\n]*(?:-- (.*))?$", text, re.MULTILINE)
+    rows = [
+        f"| `{column}` | {kind} | {meaning} |" for column, kind, meaning in columns if kind != "KEY"
+    ]
+    return "\n".join([f"\n## {name}\n", intro, "\n| column | type | |\n|---|---|---|", *rows])
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "commands": commands, "metrics": metrics, "profiles": profiles, "suite": suite, "python": python,
+    "run-file": run_file,
 }  # fmt: skip
 
 

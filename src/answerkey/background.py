@@ -82,13 +82,6 @@ def begin(work: Callable[[], T]) -> Future[T]:
     return done
 
 
-def call_now(work: Callable[[], T]) -> Future[T]:
-    """The work, done here."""
-    done: Future[T] = Future()
-    _settle(done, work)
-    return done
-
-
 def _settle(done: Future[T], work: Callable[[], T]) -> None:
     try:
         done.set_result(work())

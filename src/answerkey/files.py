@@ -106,7 +106,7 @@ def read_json(line: bytes | str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def read_as(line: bytes, kind: type[T]) -> T:
+def read_as(line: bytes | str, kind: type[T]) -> T:
     """The value of a JSON text, its types checked; ValueError where they differ."""
     try:
         return _decoder(kind).decode(line)

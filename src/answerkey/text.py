@@ -324,3 +324,11 @@ def _is_in_threes(groups: list[str]) -> bool:
 def _is_indian(groups: list[str]) -> bool:
     """`12,34,567`: pairs, and three digits at the end."""
     return len(groups[-1]) == 3 and all(len(group) == 2 for group in groups[1:-1])
+
+
+_EXCERPT = 240  # characters in a list
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text[: _EXCERPT * 2].split())[:_EXCERPT]

@@ -13,17 +13,22 @@ import json
 import os
 import pkgutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from tests.adversary.attack import PROFILE
+from tests.support.stored_run import query, stored_answers
+
+from answerkey.runs.database import transaction
 
 WORKERS, CASES = 3, 12
 _WRITE = os.write
@@ -101,7 +106,20 @@ def _hook(step: int | None, torn: bool, count: Callable[[str], Any] | None) -> N
         return _WRITE(file, data)
 
     os.write = half  # type: ignore[assignment]
+    from answerkey.runs import run_writer
+
+    run_writer.transaction = _transaction_in_steps
     sys.addaudithook(reached)
+
+
+@contextmanager
+def _transaction_in_steps(connection: sqlite3.Connection) -> Generator[None]:
+    """SQLite writes without Python: the steps are before, within and after its transactions."""
+    sys.audit("step.begin")
+    with transaction(connection):
+        yield
+        sys.audit("step.commit")
+    sys.audit("step.committed")
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
@@ -243,16 +261,14 @@ def _newest(out: Path) -> Path | None:
 
 
 def _records(out: Path) -> dict[str, set[str]]:
-    """The complete records of the journals, by file."""
-    found: dict[str, set[str]] = {}
-    for path in out.glob("*/*.jsonl"):
-        if path.name in ("responses.jsonl", "scores.jsonl"):
-            found[path.name] = {
-                line
-                for line in path.read_text(errors="replace").splitlines(keepends=True)
-                if line.endswith("\n")
-            }
-    return found
+    """The answers and verdicts that are stored, by table."""
+    run = _newest(out)
+    if run is None or not stored_answers(run):
+        return {}
+    return {
+        "answers": {str(row) for row in query(run, "SELECT id, response_json FROM answers")},
+        "verdicts": {str(row) for row in query(run, "SELECT id, scored_json FROM verdicts")},
+    }
 
 
 def _check_run(out: Path, kept: dict[str, set[str]], counts: Counter[str]) -> None:
@@ -262,11 +278,8 @@ def _check_run(out: Path, kept: dict[str, set[str]], counts: Counter[str]) -> No
     counts["lost"] += CASES - len(set(ids))
     counts["doubled"] += len(ids) - len(set(ids))
     now = _records(out)
-    counts["lost"] += sum(len(lines - now.get(name, set())) for name, lines in kept.items())
-    for name in ("responses.jsonl", "scores.jsonl"):
-        records = [json.loads(line) for line in (run / name).read_text().splitlines()[1:]]
-        if name == "responses.jsonl":
-            counts["doubled"] += len(records) - len({record["id"] for record in records})
+    counts["lost"] += sum(len(rows - now.get(name, set())) for name, rows in kept.items())
+    counts["doubled"] += len(stored_answers(run)) - CASES
 
 
 def _strays(folder: Path) -> list[Path]:

@@ -1,4 +1,7 @@
-"""A damaged run folder gives one line that names the file and the record; the viewer still shows the other runs."""
+"""A damaged run folder gives one line that names the file and the record; the viewer still shows the other runs.
+
+Most of these damage the journals of format 1, which a text editor can change; some the database of today.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.stored_run import query, to_format1
 from tests.support.viewer_asking import ask
 from tests.support.viewer_world import make_run, plain
 
@@ -55,7 +59,7 @@ LINES = [
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("damage")
-    make_run(root / "good", map(plain, range(6)), "good")
+    to_format1(make_run(root / "good", map(plain, range(6)), "good"))
     return root
 
 
@@ -131,3 +135,35 @@ def test_a_summary_that_is_none(damaged: Path, cli: Callable[..., Any], content:
     assert ended.code == 2
     assert "summary.json: not a summary" in ended.last_line
     assert ask(make_app(damaged.parent, Rules()), "/").status == 200
+
+
+COLUMNS = {
+    "case_json": "answers",
+    "response_json": "answers",
+    "scored_json": "verdicts",
+}
+
+
+@pytest.mark.parametrize(
+    "value", ["", "{", "[]", "null", '{"id": 7, "answer": 7, "scores": 7}', b"\x00\xff", 3]
+)
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_damaged_cell_of_the_database(
+    tmp_path: Path, cli: Callable[..., Any], column: str, value: object
+) -> None:
+    make_run(tmp_path / "good", map(plain, range(6)), "good")
+    bad = make_run(tmp_path / "bad", map(plain, range(6)), "bad")
+    query(bad, f"UPDATE {COLUMNS[column]} SET {column} = ? WHERE place = 2", value)
+    check(cli, bad, "run.sqlite")
+    assert "answer 2" in cli("report", bad).last_line
+    viewer = make_app(tmp_path, Rules())
+    assert [ask(viewer, page).status for page in ("/", "/run/good")] == [200, 200]
+    assert ask(viewer, "/run/bad").status in (200, 422)
+
+
+def test_a_database_of_a_later_format_is_refused(tmp_path: Path, cli: Callable[..., Any]) -> None:
+    run = make_run(tmp_path / "run", map(plain, range(3)), "run")
+    query(run, "UPDATE meta SET value = '3' WHERE key = 'format'")
+    ended = cli("report", run)
+    assert ended.code == 3
+    assert "format 3, this version reads 2" in ended.last_line

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tests.support.stored_run import to_format1
 from tests.support.viewer_world import make_run, make_sweep, plain
 
 PROFILE: dict[str, Any] = {
@@ -78,7 +79,8 @@ def make_world(folder: Path) -> Path:
     """Everything below one folder: `runs` with two runs and a sweep, `suite` with a suite and its files."""
     os.environ["ANSWERKEY_CACHE"] = str(folder / "cache")
     runs, suite = folder / "runs", folder / "suite"
-    make_run(runs / "good", map(plain, range(5)), "good")
+    # As an earlier version stored it: lines of JSON can be damaged in more ways than pages.
+    to_format1(make_run(runs / "good", map(plain, range(5)), "good"))
     make_run(runs / "other", (plain(n, 2) for n in range(5)), "good")
     make_sweep(runs / "sweep_1")
     (suite / "docs").mkdir(parents=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.stored_run import query
 from tests.support.viewer_world import PROFILE, make_run, plain
 
 from answerkey.errors import SettingsError
@@ -182,11 +183,9 @@ def test_bands_go_from_green_to_red_whatever_their_names() -> None:
 
 def test_a_stored_weight_of_zero_gives_a_page(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", map(plain, range(3)), "run", reports=False)
-    journal = run / "scores.jsonl"
-    text, changed = re.subn(
-        r'"weight":[0-9.]+', '"weight":0.0', journal.read_text(encoding="utf-8")
-    )
-    assert changed
-    journal.write_text(text, encoding="utf-8")
+    for place, stored in query(run, "SELECT place, scored_json FROM verdicts"):
+        text, changed = re.subn(r'"weight":[0-9.]+', '"weight":0.0', stored)
+        assert changed
+        query(run, "UPDATE verdicts SET scored_json = ? WHERE place = ?", text, place)
     write_reports(run)
     assert "the sum of the points" in page_of(run)

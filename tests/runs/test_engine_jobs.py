@@ -4,6 +4,7 @@ import os
 
 import pytest
 from tests.support.results import latest_run
+from tests.support.stored_run import stored_scores
 
 import answerkey
 from answerkey.runs.control import Options, Stop, Watch
@@ -57,9 +58,8 @@ def suite(write):
 
 
 def bytes_of(folder):
-    return [
-        (folder / name).read_bytes() for name in ("results.jsonl", "results.csv", "scores.jsonl")
-    ]
+    files = [(folder / name).read_bytes() for name in ("results.jsonl", "results.csv")]
+    return [*files, stored_scores(folder)]
 
 
 @pytest.mark.parametrize("jobs", [2, pytest.param(4, marks=pytest.mark.slow)])
@@ -96,14 +96,12 @@ def test_a_stopped_run_continues_in_several_processes(suite, tmp_path):
     whole = run_suite(path.writing_to(tmp_path / "whole"), Options())
     stop = Stop()
     watch = Watch()
-    watch.group = lambda group: stop.set("enough")
+    watch.outcome = lambda outcome: stop.set("enough")
     part = run_suite(path.writing_to(tmp_path / "part"), Options(), watch, stop)
     assert part.partial == "enough"
     assert 0 < part.asked < COUNT
     run_suite(path.writing_to(tmp_path / "part"), Options(resume=part.folder))
-    assert set((part.folder / "scores.jsonl").read_bytes().splitlines()) == set(
-        (whole.folder / "scores.jsonl").read_bytes().splitlines()
-    )
+    assert stored_scores(part.folder) == stored_scores(whole.folder)
 
 
 def test_a_process_that_is_killed_leaves_a_run_to_resume(cli, suite, tmp_path):

@@ -7,10 +7,11 @@ from tests.support.results import latest_run
 
 from answerkey.errors import StorageError
 from answerkey.runs.control import Selection
-from answerkey.runs.engines.parts import PARTS, PartsIndex, part_path, write_part
+from answerkey.runs.engines.parts import list_parts, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, parts_of
 from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.store import open_index
+from answerkey.runs.format1 import PARTS
+from answerkey.runs.store import open_reader
 from answerkey.runs.suite import load_suite
 from answerkey.types import Case, Outcome, Passage, Response, Score, Turn, Verdict
 
@@ -36,9 +37,11 @@ def stored(tmp_path):
 
 
 def test_outcomes_come_back_whole(stored):
-    index = PartsIndex(stored)
-    assert list(index.outcomes()) == HARD
-    assert list(index.at([20, 0])) == [HARD[2], HARD[0]]
+    assert outcomes_of(stored) == HARD
+
+
+def outcomes_of(folder):
+    return [outcome for path in list_parts(folder) for _, outcome in outcomes_in(path)]
 
 
 def test_other_programs_read_the_columns_of_results_jsonl(stored):
@@ -52,7 +55,7 @@ def test_other_programs_read_the_columns_of_results_jsonl(stored):
 def test_a_damaged_part_says_what_to_do(stored):
     part_path(stored, 0, 1).write_bytes(b"PAR1 torn")
     with pytest.raises(StorageError, match=r"chunk-00001.*remove it, then continue with --resume"):
-        len(PartsIndex(stored))
+        parts_of(stored)
 
 
 BOT = """
@@ -103,15 +106,13 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
     assert work(done=[0, 1]) == ([], [])
     (suite.folder / "mended").touch()
     assert work(done=[0, 1], again=[1])[1] == ["bad?"], "only what ended in an error is asked again"
-    assert [outcome.case.id for outcome in PartsIndex(folder).outcomes()] == list("012345")
-    assert all(
-        outcome.scores["exact_match"].value == 1 for outcome in PartsIndex(folder).outcomes()
-    )
+    assert [outcome.case.id for outcome in outcomes_of(folder)] == list("012345")
+    assert all(outcome.scores["exact_match"].value == 1 for outcome in outcomes_of(folder))
     part_path(folder, 0, 0).unlink()
     assert work(done=[1])[1] == ["q0?", "q1?", "q2?"]
 
 
-@pytest.mark.parametrize("engine", ["parts", "journals"])
+@pytest.mark.parametrize("engine", ["parts", "database"])
 def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path, engine):
     write("log.jsonl", rows(60))
     suite = write(
@@ -123,9 +124,10 @@ def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path,
     summary = cli("summary", run, "--json").json
     if engine == "parts":
         (run / "results.jsonl").unlink()
-        numbered = list(open_index(run).numbered())
+        numbered = list(open_reader(run).numbered())
         (run / PARTS).mkdir()
         write_part(part_path(run, 0, 0), (0, 0), tuple(numbered[0][1].scores), numbered)
+        (run / "run.sqlite").unlink()
     table = cli("summary", run, "--by", "route", "--json").json
     assert {row["name"]: (row["cases"], row["passed"]) for row in table} == {
         name: (part["count"], part["passed"]) for name, part in summary["by_route"].items()

@@ -114,7 +114,7 @@ def test_everything_else_reads_such_a_run(cli, log, tmp_path):
     assert ended.json["totals"]["cases"] == 1000
     run = latest_run(tmp_path / "results", "log")
     assert (run / "report.html").is_file()
-    assert not (run / "results.jsonl").exists(), "the parts are the rows"
+    assert len((run / "results.jsonl").read_text().splitlines()) == 1000
     failed = ended.json["totals"]["failed"]
     assert (run / "failures.txt").read_text().startswith(f"{failed} failed, worst first\n")
     assert ended.json == cli("summary", run, "--json").json | {
@@ -275,7 +275,7 @@ def test_embeddings_and_a_live_bot(cli, write, tmp_path):
     assert {name: about["mean"] for name, about in ours.items()} == pytest.approx(
         {name: about["mean"] for name, about in theirs.items()}, abs=1e-6
     )
-    assert ours["answer_correctness"]["n"] == 40
+    assert ours["answer_agreement"]["n"] == 40
 
 
 def test_what_is_only_for_one_machine_is_refused(cli, log):

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.support.live_suite import question
 from tests.support.results import latest_run
+from tests.support.stored_run import query, stored_answers
 
 from answerkey.runs.store import read_outcomes
 
@@ -101,16 +102,11 @@ class World:
     def answered(self) -> set[str]:
         """The questions whose answer is in the journal: from now on, nobody may ask them again."""
         folder = latest_run(self.folder / "results", "live")
-        if folder is None or not (folder / "responses.jsonl").exists():
+        if not stored_answers(folder):
             return set()
-        whole = (folder / "responses.jsonl").read_bytes().split(b"\n")[1:-1]
-        records = [json.loads(line) for line in whole]
         list(read_outcomes(folder))  # and it can be read, whatever happened
-        return {
-            record["case"]["question"]
-            for record in records
-            if record["response"].get("error") is None
-        }
+        stored = query(folder, "SELECT case_json FROM answers WHERE NOT failed")
+        return {json.loads(case)["question"] for (case,) in stored}
 
 
 def kill_ours(process: subprocess.Popen[str], world: World) -> int:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import pytest
 from tests.support.results import latest_run
+from tests.support.stored_run import query
 from tests.support.viewer_asking import ask
 
 from answerkey import evaluate, open_run
@@ -159,10 +160,10 @@ def test_an_error_in_one_answer_is_asked_again_alone(cli, suite):
     shown, folder = run(cli, path)
     assert shown.code == 3
     assert json.loads((folder / "summary.json").read_text())["totals"]["errors"] == 1
-    before = (folder / "responses.jsonl").read_text().count("\n")
+    before = query(folder, "SELECT max(number) FROM verdicts")[0][0]
     shown, again = run(cli, path, "--resume")
     assert (shown.code, again) == (0, folder)
-    assert (folder / "responses.jsonl").read_text().count("\n") == before + 1
+    assert query(folder, "SELECT max(number) FROM verdicts")[0][0] == before + 1
     assert json.loads((folder / "summary.json").read_text())["repeats"]["pass^k"] == 2 / 3
 
 
@@ -314,10 +315,7 @@ def test_a_thousand_cases_five_times_killed_at_twenty_moments(write, tmp_path):
     outcomes = list(read_outcomes(folder))
     assert Counter(outcome.case.id for outcome in outcomes) == {f"c{n}": 1 for n in range(1000)}
     assert all(len(outcome.attempts) == 5 for outcome in outcomes)
-    stored = [
-        json.loads(line)["n"] for line in (folder / "responses.jsonl").read_text().splitlines()[1:]
-    ]
-    assert Counter(stored) == dict.fromkeys(range(5000), 1)
+    assert query(folder, "SELECT place FROM answers ORDER BY place") == [(n,) for n in range(5000)]
     asked = Counter(log.read_text().splitlines())
     assert set(asked) == {f"q {n}" for n in range(1000)}
     assert sum(asked.values()) <= 5000 + 20 * 16  # at most what was in flight at a kill

@@ -3,6 +3,7 @@
 import json
 
 from tests.support.results import latest_run
+from tests.support.stored_run import forget_after
 
 from answerkey.runs.store import read_outcomes
 
@@ -32,12 +33,7 @@ def test_each_turn_is_told_what_the_bot_said_before_also_after_a_crash(cli, writ
     assert [turn["answer"] for turn in asked(suite.parent)[2][1]] == list(told.values())
 
     run = latest_run(suite.parent / "results", "talk")
-    for name in (
-        "responses.jsonl",
-        "scores.jsonl",
-    ):  # as if it had been killed after the second turn
-        lines = (run / name).read_text().splitlines(keepends=True)
-        (run / name).write_text("".join(lines[:3]))
+    forget_after(run, 2)  # as if it had been killed after the second turn
     (suite.parent / "seen.jsonl").unlink()
     shown = cli("run", suite, "--resume", "--quiet", "--no-charts")
     assert shown.code == 0, shown.err
@@ -62,12 +58,7 @@ def test_a_user_who_says_the_same_words_again_is_told_what_was_answered_each_tim
     assert [(turn["user"], turn["answer"]) for turn in asked(suite.parent)[3][1]] == told
 
     run = latest_run(suite.parent / "results", "talk")
-    for name in (
-        "responses.jsonl",
-        "scores.jsonl",
-    ):  # as if it had been killed after the third turn
-        lines = (run / name).read_text().splitlines(keepends=True)
-        (run / name).write_text("".join(lines[:4]))
+    forget_after(run, 3)  # as if it had been killed after the third turn
     (suite.parent / "seen.jsonl").unlink()
     assert cli("run", suite, "--resume", "--quiet", "--no-charts").code == 0
     ((_, history),) = asked(suite.parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.chart_style import add_title
 from answerkey.reports.comparison_files import write_comparison
 from answerkey.reports.write import write_reports
-from answerkey.runs.journal import Journal
-from answerkey.runs.records import to_json
-from answerkey.runs.store import RESPONSES, SCORES
+from answerkey.runs.manifest import stored_manifest
+from answerkey.runs.store import FolderStore
 from answerkey.types import Case, Outcome, Passage, Response, Score
 
 ARTIFACTS = Path(__file__).resolve().parents[2] / "artifacts" / "viewer"
@@ -53,30 +53,18 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
     True with plots/*.png too, False without report.html, None for no report at all."""
     reports = more.pop("reports", "page")
     folder.mkdir(parents=True)
-    responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
-    answered: list[Any] = []
-    judged: list[Any] = []
-    for n, outcome in enumerate(outcomes):
-        case = outcome.case
-        answered.append(
-            {"n": n, "id": case.id, "case": to_json(case), "response": to_json(outcome.response)}
-        )
-        judged.append(
-            {"n": n, "id": case.id, "scores": outcome.scores, "verdict": to_json(outcome.verdict)}
-        )
-    responses.append(answered)
-    scores.append(judged)
-    responses.close()
-    scores.close()
     profile = load_profile(PROFILE)
     record = {
             "format": 1, "name": name, "created": "2026-01-02T03:04:05+00:00", "profile": PROFILE,
             "profile_version": 1, "profile_digest": profile.digest,
             "fingerprint": {"cases": "c", "profile": profile.digest, "metrics": "m", "judge": "none"},
             "metrics": ["keyword_recall", "groundedness"], "gate": ["pass_rate >= 0.5"], "settings": {},
-            "count": len(answered), "partial": "", **more,
+            "partial": "", **more,
     }  # fmt: skip
-    (folder / "run.json").write_text(json.dumps(record))
+    numbered = list(enumerate(outcomes))
+    (folder / "run.json").write_text(json.dumps({"count": len(numbered), **record}))
+    with closing(FolderStore(folder, stored_manifest(folder))) as store:
+        store.add_outcomes(numbered)
     if reports is not None:
         write_reports(folder, charts=None if reports == "page" else reports)
     return folder

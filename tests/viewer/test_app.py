@@ -132,13 +132,12 @@ def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -
         assert len(ask(app, page).body) < 320_000
 
 
-def test_rows_follow_the_journals(tmp_path: Path) -> None:
-    """What was kept of a run is dropped as soon as its journals change, and a damaged keep is made anew."""
+def test_rows_follow_the_database(tmp_path: Path) -> None:
+    """Rows are read again as soon as the database changes."""
     folder = make_run(tmp_path / "results" / "grows", map(plain, range(3)), "grows", reports=None)
     assert read_rows(folder).id == ["case-000", "case-001", "case-002"]
     source = make_run(tmp_path / "results" / "longer", map(plain, range(5)), "longer", reports=None)
-    for name in ("responses.jsonl", "scores.jsonl"):
-        (folder / name).write_bytes((source / name).read_bytes())
+    (folder / "run.sqlite").write_bytes((source / "run.sqlite").read_bytes())
     assert len(read_rows(folder)) == 5
 
 
@@ -148,8 +147,7 @@ def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> 
     (folder / "run.json").write_text(
         json.dumps({**manifest, "partial": "in progress", "count": 20})
     )
-    for name in ("responses.jsonl", "scores.jsonl"):
-        os.utime(folder / name, (1, 1))
+    os.utime(folder / "run.sqlite", (1, 1))
     app = make_app(folder, Rules())  # a run's own folder is as good
     assert ask(app, "/?format=json").json()["runs"][0]["state"] == "interrupted"
     told = ask(app, "/run/cut?format=json").json()
@@ -183,7 +181,7 @@ def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "damage", ["empty manifest", "no json", "odd types", "half a journal", "odd summary", "binary"]
+    "damage", ["empty manifest", "no json", "odd types", "half a database", "odd summary", "binary"]
 )
 def test_a_damaged_run_gives_a_page_and_the_rest_works(damage: str, tmp_path: Path) -> None:
     make_run(tmp_path / "whole", map(plain, range(3)), "whole", reports=False)
@@ -191,8 +189,8 @@ def test_a_damaged_run_gives_a_page_and_the_rest_works(damage: str, tmp_path: Pa
     files = {
         "empty manifest": ("run.json", b"{}"), "no json": ("run.json", b"nothing"),
         "odd types": ("run.json", b'{"format": 1, "name": 7, "created": [], "profile": 3, "fingerprint": null}'),
-        "half a journal": ("scores.jsonl", (bad / "scores.jsonl").read_bytes()[:900]),
-        "odd summary": ("summary.json", b'{"totals": 5}'), "binary": ("responses.jsonl", bytes(range(256)) * 9),
+        "half a database": ("run.sqlite", (bad / "run.sqlite").read_bytes()[:40_000]),
+        "odd summary": ("summary.json", b'{"totals": 5}'), "binary": ("run.sqlite", bytes(range(256)) * 9),
     }  # fmt: skip
     name, content = files[damage]
     (bad / name).write_bytes(content)

@@ -283,7 +283,7 @@ def test_live_page_follows_a_run(served: str, viewed: Path, watch: Watch) -> Non
         target=run_suite, args=(load_suite(folder / "suite.toml"), Options())
     )
     running.start()
-    while not (found := list(folder.glob("results/*/scores.jsonl"))):
+    while not (found := list(folder.glob("results/*/run.sqlite"))):
         time.sleep(0.02)
     watched = watch(f"{served}/run/going/results/{found[0].parent.name}/live")
     page = watched.page

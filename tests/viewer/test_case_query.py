@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.stored_run import query
 from tests.support.viewer_asking import ask
 from tests.support.viewer_world import make_run, plain
 
@@ -69,11 +70,8 @@ def test_case_keeps_the_filter(app: Any) -> None:
 
 def test_an_export_of_a_run_with_a_damaged_case_is_an_error_page(tmp_path: Path) -> None:
     make_run(tmp_path / "bot", map(plain, range(5)), "bot")
-    path = tmp_path / "bot" / "responses.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    record = json.loads(lines[-1])
-    record["response"]["answer"] = ["not", "text"]
-    path.write_text("".join(lines[:-1]) + json.dumps(record) + "\n")
+    damaged = json.dumps({"answer": ["not", "text"]})
+    query(tmp_path / "bot", "UPDATE answers SET response_json = ? WHERE place = 4", damaged)
     app = make_app(tmp_path, Rules())
     for kind in ("csv", "jsonl"):
         reply = ask(app, f"/run/bot/export/{kind}")
@@ -84,10 +82,9 @@ def test_an_export_of_a_run_with_a_damaged_case_is_an_error_page(tmp_path: Path)
 def test_the_filtered_cases_can_be_exported(app: Any) -> None:
     lines = ask(app, "/run/bot_1/export/jsonl?status=ERROR&sort=id").body.splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["case-007", "case-018", "case-029"]
-    table = list(
-        csv.reader(io.StringIO(ask(app, "/run/bot_1/export/csv?status=ERROR&sort=id").text))
-    )
-    assert [row[0] for row in table] == ["id", "case-007", "case-018", "case-029"]
+    text = ask(app, "/run/bot_1/export/csv?status=ERROR&sort=id").text
+    table = list(csv.DictReader(io.StringIO(text)))
+    assert [row["id"] for row in table] == ["case-007", "case-018", "case-029"]
     assert ask(app, "/run/bot_1/export/exe").status == 404
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -167,21 +168,11 @@ class Run:
 
     def _write(self, folder: Path) -> None:
         from answerkey.runs.manifest import write_manifest
-        from answerkey.runs.store import FolderStore, Scored, sealed
+        from answerkey.runs.store import FolderStore, sealed
 
         write_manifest(folder, self.manifest)
-        store = FolderStore(folder)
-        try:
-            times = max((len(outcome.attempts) for outcome in self.outcomes), default=1)
-            numbered = [
-                (n * max(times, 1) + repeat, attempt)
-                for n, outcome in enumerate(self.outcomes)
-                for repeat, attempt in enumerate(outcome.attempts or (outcome,))
-            ]
-            store.add_answers([(n, outcome.case, outcome.response) for n, outcome in numbered])
-            store.add_scores([Scored(n, outcome) for n, outcome in numbered])
-        finally:
-            store.close()
+        with closing(FolderStore(folder, self.manifest)) as store:
+            store.add_outcomes(enumerate(self.outcomes))
         write_manifest(folder, sealed(folder, self.manifest))
 
     def __len__(self) -> int:

@@ -45,9 +45,10 @@ from answerkey.profiles.load import load_profile, with_floor
 from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, add_title, layer, number, over
 from answerkey.reports.headline import corrected_line
 from answerkey.reports.plots import draw_png
-from answerkey.reports.rows import excerpt, read_outcomes_at, read_rows
+from answerkey.reports.rows import read_outcomes_at, read_rows
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
+from answerkey.text import excerpt
 
 _SECONDS_BETWEEN_LINES = 5
 

@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "cases": "Validate and list cases; choose some of a trace or log and write them to a file.",
         "generate": "Make test cases from documents, offline or with a judge model.",
         "audit": "Is the test set right? Wrong labels, duplicates, contradictions, with fixes.",
+        "export": "Write the cases of a run as JSON lines, CSV, Parquet or SQLite.",
         "skill": "Print instructions for coding agents.",
         "completion": "Print the shell completion script.",
     },
@@ -65,6 +66,7 @@ _MODULES = {
     "metrics": "catalogue",
     "profiles": "catalogue",
     "completion": "main",
+    "export": "export_run",
 }
 
 

@@ -18,8 +18,9 @@ from answerkey.cli.scoring_options import allow_code_option
 from answerkey.embed import load_embedder
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
 from answerkey.metrics.judge.judged_metrics import without_cache
-from answerkey.runs.execute import run_in_memory, suite_of_run
+from answerkey.runs.execute import run_in_memory
 from answerkey.runs.prepare import prepare
+from answerkey.runs.rescore import suite_of_run
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
 from answerkey.text import format_count

@@ -19,9 +19,10 @@ from answerkey.reports.comparison import (
 )
 from answerkey.reports.comparison_charts import comparison_charts
 from answerkey.reports.plots import can_draw, write_plots
-from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows
+from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.reports.word_marks import word_diff
 from answerkey.runs.store import is_run
+from answerkey.text import excerpt
 
 
 def write_comparison(comparison: Comparison, folder: Path, cases: int = SHOWN_CASES) -> list[Path]:

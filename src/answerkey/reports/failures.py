@@ -8,7 +8,6 @@ from pathlib import Path
 
 from answerkey.files import replace_file
 from answerkey.reports.failure_screen import failure_screen
-from answerkey.runs.engines.parts import PARTS
 from answerkey.types import Outcome, Profile
 
 _RULE = "=" * 88
@@ -16,11 +15,10 @@ _RULE = "=" * 88
 
 @dataclass(frozen=True, slots=True)
 class FailureCounts:
-    """How many cases failed, how many were not scored, and how many of both the file shows."""
+    """How many cases failed, and how many were not scored."""
 
     failed: int
     unscored: int
-    shown: int
 
     @property
     def sentence(self) -> str:
@@ -45,14 +43,10 @@ def write_failures(
 ) -> None:
     """Write the failed and the unscored cases; without any, an old file is removed."""
     path = folder / "failures.txt"
-    if not counts.shown:
+    if not counts.sentence:
         path.unlink(missing_ok=True)
         return
     with replace_file(path) as file:
         file.write(f"{counts.sentence}\n")
-        if counts.failed + counts.unscored > counts.shown:
-            file.write(
-                f"the first {counts.shown} are shown; all are in the Parquet files of {PARTS}/\n"
-            )
         for outcome in outcomes:
             file.write(f"\n{_RULE}\n{failure_screen(outcome, profile, brief=True)}\n")

@@ -19,16 +19,14 @@ from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import text_report
 from answerkey.runs.disagreements import MOST_LISTED
-from answerkey.runs.engines.parts import PartsIndex
 from answerkey.runs.failure_groups import FailedCase
 from answerkey.runs.manifest import Manifest, stored_manifest, write_manifest
-from answerkey.runs.store import JournalIndex, profile_of, read_index, read_manifest
-from answerkey.runs.summary import RunInfo, Summary, SummaryBuilder
+from answerkey.runs.store import open_reader, profile_of, read_manifest, store_labels
+from answerkey.runs.summary import RunInfo, Summary
 from answerkey.runs.table import RunTable
-from answerkey.types import Profile, Status
+from answerkey.types import Status
 
 MOST_ON_PAGE = 100_000  # report.html needs a row per case in memory
-MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
 
 
 def write_reports(
@@ -43,18 +41,17 @@ def write_reports(
     manifest = read_manifest(folder)
     profile = profile_of(folder)
     remove_strays(folder)
-    index = read_index(folder)
-    read = _read_run(folder, manifest, profile, index)
+    store_labels(folder, read_run_labels(folder).by_majority())
+    reader = open_reader(folder)
+    read = write_row_files(folder, manifest, profile, reader.numbered(stopped=True))
     with_page = charts is not False and len(read.summary.table) <= MOST_ON_PAGE
     too_large = charts is not False and not with_page
     summary = _summarise(folder, manifest, read, too_large=too_large)
     failed = _worst_failures(read.summary.table)
     unscored = _unscored_cases(read.summary.table)
     to_read = [*failed, *unscored]
-    if isinstance(index, PartsIndex):
-        to_read = to_read[:MOST_FROM_PARTS]
-    worst = tuple(map(FailedCase.of_outcome, index.at(failed[:MOST_LISTED])))
-    not_scored = tuple(map(FailedCase.of_outcome, index.at(unscored[:MOST_LISTED])))
+    worst = tuple(map(FailedCase.of_outcome, reader.at(failed[:MOST_LISTED])))
+    not_scored = tuple(map(FailedCase.of_outcome, reader.at(unscored[:MOST_LISTED])))
     summary = replace(
         summary,
         gates=gate_results(folder, manifest, summary),
@@ -68,8 +65,8 @@ def write_reports(
     write_file(folder / "summary.json", json_text(summary.to_json()))
     write_file(folder / "report.txt", text_report(summary, profile))
     write_file(folder / "report.md", markdown_report(summary))
-    totals = FailureCounts(len(failed), len(unscored), shown=len(to_read))
-    write_failures(folder, index.at(to_read), totals, profile)
+    totals = FailureCounts(len(failed), len(unscored))
+    write_failures(folder, reader.at(to_read), totals, profile)
     if with_page:
         from answerkey.reports.html import write_run_page  # the templates take a moment to load
 
@@ -77,22 +74,6 @@ def write_reports(
     if charts:
         write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile))
     return summary
-
-
-def _read_run(
-    folder: Path, manifest: Manifest, profile: Profile | None, index: JournalIndex | PartsIndex
-) -> ReadRun:
-    """Read all outcomes once, and write the files that have a row per case.
-
-    The Parquet files of a large run are its rows already, and are not written again.
-    """
-    outcomes = index.numbered(stopped=True)
-    if isinstance(index, JournalIndex):
-        return write_row_files(folder, manifest, profile, outcomes)
-    read = ReadRun(SummaryBuilder(profile, RunInfo.of_manifest(manifest)))
-    for n, outcome in outcomes:
-        read.add(n, outcome)
-    return read
 
 
 def _worst_failures(table: RunTable) -> list[int]:

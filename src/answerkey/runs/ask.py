@@ -40,7 +40,8 @@ def ask_all(
     """Batches of the answers since the last batch, as soon as there is one. With `ahead` = 1 no more than `workers`
     units are ever asked but not yet scored."""
     units = conversations(cases)
-    pool, writer = ThreadPoolExecutor(workers, "ask"), _Writer(keep)
+    pool = ThreadPoolExecutor(workers, "ask")
+    writer = _Writer(keep)
     waiting: set[Future[None]] = set()
     try:
         while True:
@@ -54,7 +55,7 @@ def ask_all(
                     future.cancel()
             if not waiting:
                 return
-            answered, ended = writer.written()
+            answered, ended = writer.wait_for_news()
             waiting.difference_update(ended)
             for future in ended:
                 if not future.cancelled():
@@ -89,9 +90,10 @@ class _Writer:
         self._put.put((answered, stored))
         stored.wait()
 
-    def written(self) -> tuple[list[Answered], list[Future[None]]]:
+    def wait_for_news(self) -> tuple[list[Answered], list[Future[None]]]:
         """Waits for stored answers and ended units, and returns all there are; raises the error of storing them."""
-        answered, ended = list[Answered](), list[Future[None]]()
+        answered: list[Answered] = []
+        ended: list[Future[None]] = []
         while not answered + ended or not self._done.empty():
             done = self._done.get()
             if isinstance(done, Exception):
@@ -192,8 +194,10 @@ def resume_conversations(
             of_repeat = answers.setdefault((talk, n % repeats), {})
             of_repeat[len(case.history), case.question] = _answered_turn(case, response)
     for n, case in cases:
-        known = answers.get((_conversation(case), n % repeats), {})
-        yield n, replace(case, history=with_answers(case.history, known)) if known else case
+        turns = answers.get((_conversation(case), n % repeats))
+        if turns:
+            case = replace(case, history=with_answers(case.history, turns))
+        yield n, case
 
 
 def _conversation(case: Case) -> tuple[object, object] | None:

@@ -18,7 +18,7 @@ _AT_ONCE = 1 << 18  # bytes that are read at a time
 _BEGIN = b'{"n":'
 
 
-class CopiedCase(msgspec.Struct):
+class _CopiedCase(msgspec.Struct):
     """What a line of the copy holds."""
 
     n: int
@@ -30,7 +30,8 @@ class CaseCopy:
     copy, or it would be very large, they are read from `source` again."""
 
     def __init__(self, source: Callable[[], Iterator[tuple[int, Case]]]) -> None:
-        self._source, self._size = source, 0
+        self._source = source
+        self._size = 0
         self._file: SpooledTemporaryFile[bytes] | None = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  (closed with this)
 
     def __del__(self) -> None:
@@ -60,7 +61,8 @@ class CaseCopy:
             self._give_up()
 
     def _give_up(self) -> None:
-        file, self._file = self._file, None
+        file = self._file
+        self._file = None
         if file is not None:
             with suppress(OSError):
                 file.close()
@@ -68,17 +70,12 @@ class CaseCopy:
     def __call__(self) -> Iterator[tuple[int, Case]]:
         if self._file is None:
             yield from self._source()
-        for _, line in self.lines():
-            read = read_as(line, CopiedCase)
-            yield read.n, read.case
+        for line in self._lines():
+            copied = read_as(line, _CopiedCase)
+            yield copied.n, copied.case
 
-    @property
-    def complete(self) -> bool:
-        """Whether there was space for every case."""
-        return self._file is not None
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each case with its number, as the JSON of a `CopiedCase` without a line end."""
+    def _lines(self) -> Iterator[bytes]:
+        """Each case with its number, as the JSON of a `_CopiedCase` without a line end."""
         place = 0
         while self._file is not None:
             self._file.seek(place)  # another stream may have been read in between
@@ -86,5 +83,4 @@ class CaseCopy:
             place = self._file.tell()
             if not lines:
                 return
-            for line in lines:
-                yield int(line[len(_BEGIN) : line.index(b",")]), line[:-1]
+            yield from (line[:-1] for line in lines)

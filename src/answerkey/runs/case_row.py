@@ -1,6 +1,6 @@
 """A case of a run in one short row: what lists show and what every figure is computed from.
 
-The same row is written to the table `cases` of run.sqlite and collected into a `ExecutionTable`.
+The same row is written to the table `cases` of run.sqlite and collected into a `RunTable`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 class Stage(StrEnum):
-    """How far a case is. A `stopped` case failed with --stop-on-fail and is asked again on resume."""
+    """How far a case is.
+
+    A `stopped` case failed with --stop-on-fail and is asked again on resume; one with an `error` is
+    tried again.
+    """
 
     ANSWERED = "answered"
     STOPPED = "stopped"
+    ERROR = "error"
     SCORED = "scored"
 
 

@@ -11,7 +11,9 @@ from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import GateResult, Summary
 from answerkey.text import format_count
 
-_SHOWN_IDS, _SHOWN_CAUSE, _SAME_CAUSE = 3, 120, 10
+_SHOWN_IDS = 3
+_SHOWN_CAUSE = 120  # characters
+_SAME_CAUSE = 10  # characters that two texts of one cause share
 _SIGN = re.compile(r"(.*?)\s*(>=|<=|==|!=|>|<)\s*(.*)")
 _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
 
@@ -19,11 +21,12 @@ _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
 def conclude(finished: Finished, summary: Summary) -> Ending:
     """The ending of a run with this summary. `FAIL: 1 of 2 gates failed (pass_rate 0.56 < 0.70); 28 of 50 cases passed;
     failing: q3, q7, q9, …; see …`"""
-    totals, gates = summary.figures.totals, summary.gates
+    totals = summary.figures.totals
+    gates = summary.gates
     ids = summary.failing
     failing = f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
     rest = [
-        _passed(summary),
+        _describe_passed(summary),
         failing,
         f"see {finished.folder / ('failures.txt' if ids else 'report.txt')}",
     ]
@@ -32,25 +35,23 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
         return Ending(code, "; ".join(part for part in (*reasons, *rest) if part), gated=gated)
 
     if finished.interrupted:
-        return ending(EXIT_INTERRUPTED, _done(summary), _cause(summary))
+        return ending(EXIT_INTERRUPTED, _describe_done(summary), _cause(summary))
     if finished.stopped is not None:
-        also = (
-            f" ({finished.also_stopped} more failed in the same batch)"
-            if finished.also_stopped
-            else ""
-        )
+        also = ""
+        if finished.also_stopped:
+            also = f" ({finished.also_stopped} more failed in the same batch)"
         return ending(
             EXIT_GATE, f"stopped at {finished.stopped.case.id}, which is under the threshold{also}"
         )
     if finished.partial and finished.limited:
-        asked = f"{format_count(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
-        return ending(EXIT_GATE if finished.failed else EXIT_OK, asked, gated=bool(finished.failed))
-    if finished.partial and not finished.partial.endswith("ended in an error"):
-        known = _cause(summary).partition("No response: ")[2][
-            :_SAME_CAUSE
-        ]  # the reason may name the cause already
-        cause = "" if known and known in finished.partial else _cause(summary)
-        return ending(EXIT_INCOMPLETE, finished.partial, _done(summary), cause)
+        counts = f"{format_count(finished.asked, 'case')} asked, {finished.failed} failed"
+        code = EXIT_GATE if finished.failed else EXIT_OK
+        return ending(code, f"{counts}; {finished.partial}", gated=bool(finished.failed))
+    if finished.partial and not finished.ended_in_errors:
+        # The reason may name the cause already.
+        start = _cause(summary).partition("No response: ")[2][:_SAME_CAUSE]
+        cause = "" if start and start in finished.partial else _cause(summary)
+        return ending(EXIT_INCOMPLETE, finished.partial, _describe_done(summary), cause)
     if finished.partial or totals.errors:
         errors = f"{totals.errors} of {format_count(totals.cases, 'case')} ended in an error"
         return ending(EXIT_INCOMPLETE, errors, _cause(summary))
@@ -67,20 +68,18 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
 
 def end_of_reading(partial: str, sentence: str) -> Ending:
     """The ending of a command that reads a run; `partial` is that of the run. A damaged run is not a success."""
-    return (
-        Ending(EXIT_INCOMPLETE, partial)
-        if partial.startswith(DAMAGED)
-        else Ending(EXIT_OK, sentence, gated=False)
-    )
+    if partial.startswith(DAMAGED):
+        return Ending(EXIT_INCOMPLETE, partial)
+    return Ending(EXIT_OK, sentence, gated=False)
 
 
-def _done(summary: Summary) -> str:
+def _describe_done(summary: Summary) -> str:
     return (
         f"{summary.figures.totals.cases} of {format_count(summary.run.selected or 0, 'case')} done"
     )
 
 
-def _passed(summary: Summary) -> str:
+def _describe_passed(summary: Summary) -> str:
     totals = summary.figures.totals
     if summary.run.profile.name is None:
         scored = totals.cases - totals.errors
@@ -107,10 +106,10 @@ def _cause(summary: Summary) -> str:
 
 def _gate(gate: GateResult) -> str:
     """`pass_rate 0.56 < 0.70`: the figure and the condition that it does not meet."""
-    found = _SIGN.match(gate.condition)
-    if gate.value is None or found is None:
+    match = _SIGN.match(gate.condition)
+    if gate.value is None or match is None:
         return f"{gate.condition}: {gate.note}"
-    figure, sign, limit = found.groups()
+    figure, sign, limit = match.groups()
     return f"{figure} {gate.value:.4g} {_OPPOSITE[sign]} {limit}"
 
 

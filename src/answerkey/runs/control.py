@@ -55,6 +55,7 @@ class Options:
     resume_limit: int | None = None
     accept_changes: bool = False
     stop_on_fail: bool = False
+    debug: bool = False  # stores the inner values of metrics too
 
 
 class Stop:
@@ -67,7 +68,8 @@ class Stop:
 
     def set(self, reason: str, *, interrupted: bool = False) -> None:
         if not self._event.is_set():
-            self.reason, self.interrupted = reason, interrupted
+            self.reason = reason
+            self.interrupted = interrupted
             self._event.set()
 
     def __bool__(self) -> bool:
@@ -114,7 +116,8 @@ class Budget:
     """The limits of `[run] max_minutes` and `max_cost`."""
 
     def __init__(self, run: ExecutionTable) -> None:
-        self._run, self._began = run, time.monotonic()
+        self._run = run
+        self._began = time.monotonic()
         self.spent = 0.0
 
     def exceeded(self) -> str:
@@ -166,8 +169,12 @@ def _shared_error(outcome: Outcome) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a run ended. `partial` says why it is incomplete, or is empty; `limited` that --resume-limit was reached.
-    `asked`, `errors` and `failed` count the cases of this call alone."""
+    """How a run ended.
+
+    `partial` says why it is incomplete, or is empty; `limited` that --resume-limit was reached;
+    `ended_in_errors` that only cases with errors are left. `asked`, `errors` and `failed` count the
+    cases of this call alone.
+    """
 
     folder: Path
     partial: str = ""
@@ -178,3 +185,4 @@ class Finished:
     errors: int = 0
     failed: int = 0
     limited: bool = False
+    ended_in_errors: bool = False

@@ -21,6 +21,7 @@ from answerkey.runs.repeats import Repeats
 from answerkey.types import Profile, Requirement
 
 MANIFEST = "run.json"
+IN_PROGRESS = "in progress"  # `partial` of a run that has not ended, or was killed
 _WRITTEN_IF_SET = ("suite_from_run", "folder", "engine", "shards", "records")
 
 

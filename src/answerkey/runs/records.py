@@ -58,14 +58,31 @@ def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple((field.name, field.default) for field in fields(kind))  # pyright: ignore[reportArgumentType]
 
 
-def judged_json(outcome: Outcome) -> dict[str, object]:
-    """The scores and the verdict; of combined attempts also each of them."""
-    record: dict[str, object] = {"scores": outcome.scores, "verdict": to_json(outcome.verdict)}
+# Details that no page shows: the inner values of a metric, up to 2 kB per case.
+_DEBUG_DETAILS = "features"
+
+
+def judged_json(outcome: Outcome, *, debug: bool = True) -> dict[str, object]:
+    """The scores and the verdict; of combined attempts also each of them.
+
+    Without `debug`, the inner values of metrics are left out.
+    """
+    scores = outcome.scores
+    if not debug:
+        scores = {name: _shown_score(score) for name, score in scores.items()}
+    record: dict[str, object] = {"scores": scores, "verdict": to_json(outcome.verdict)}
     if outcome.attempts:
         record["attempts"] = [
             {"response": to_json(each.response), **judged_json(each)} for each in outcome.attempts
         ]
     return record
+
+
+def _shown_score(score: Score) -> Score:
+    if _DEBUG_DETAILS not in score.details:
+        return score
+    details = {name: value for name, value in score.details.items() if name != _DEBUG_DETAILS}
+    return msgspec.structs.replace(score, details=details)
 
 
 class StoredScores(msgspec.Struct, kw_only=True):
@@ -78,7 +95,8 @@ class StoredScores(msgspec.Struct, kw_only=True):
 
     def outcome(self, case: Case, response: Response) -> Outcome:
         attempts = tuple(each.outcome(case, each.response) for each in self.attempts)
-        kind, name = response.extra.get("error_kind"), response.extra.get("error_name")
+        kind = response.extra.get("error_kind")
+        name = response.extra.get("error_name")
         # Runs before version 0.2 have the kind of an error among the extra fields.
         if (
             not response.error_kind
@@ -101,7 +119,10 @@ class StoredOutcome(StoredAttempt, kw_only=True):
 
 def result_line(outcome: Outcome) -> Json:
     """A line of results.jsonl."""
-    case, response, verdict = outcome.case, outcome.response, outcome.verdict
+    case = outcome.case
+    response = outcome.response
+    verdict = outcome.verdict
+    expected = case.expected[0] if len(case.expected) == 1 else list(case.expected) or None
     repeats = [
         {
             "answer": each.response.answer,
@@ -118,9 +139,7 @@ def result_line(outcome: Outcome) -> Json:
     return {
         "id": case.id,
         "question": case.question,
-        "expected_answer": case.expected[0]
-        if len(case.expected) == 1
-        else list(case.expected) or None,
+        "expected_answer": expected,
         "answer": response.answer,
         "route": response.route,
         "expected_route": case.expected_route,

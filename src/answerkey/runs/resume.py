@@ -12,15 +12,27 @@ from pathlib import Path
 import msgspec
 
 from answerkey.errors import SettingsError, StorageError
-from answerkey.runs import journal
 from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Options
-from answerkey.runs.journal import ASK, FINISHED, REMOVED, STOPPED, RunState
-from answerkey.runs.journal_index import JournalIndex
-from answerkey.runs.manifest import MANIFEST, AcceptedChange, Manifest, write_manifest
+from answerkey.runs.format1 import is_format1
+from answerkey.runs.manifest import (
+    IN_PROGRESS,
+    MANIFEST,
+    AcceptedChange,
+    Manifest,
+    stored_manifest,
+    write_manifest,
+)
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
-from answerkey.runs.store import read_manifest, sealed
+from answerkey.runs.state import Progress, RunState
+from answerkey.runs.store import (
+    FolderStore,
+    open_reader,
+    prepare_resume,
+    read_manifest,
+    sealed,
+)
 from answerkey.runs.suite import Suite
 
 
@@ -68,7 +80,8 @@ def belongs_to(manifest: Manifest, folder: Path, suite: Suite) -> bool:
     """Whether a run was made from this suite: the same file and name. A project may have been moved as a whole."""
     if suite.path is None or manifest.name != suite.name or not manifest.suite:
         return False
-    path, recorded = suite.path.resolve(), Path(manifest.suite)
+    path = suite.path.resolve()
+    recorded = Path(manifest.suite)
     if recorded == path:
         return True
     relative = manifest.suite_from_run
@@ -77,13 +90,17 @@ def belongs_to(manifest: Manifest, folder: Path, suite: Suite) -> bool:
     )
 
 
-def runs_of(suite: Suite) -> list[StartedRun]:
-    """The runs of a suite in its folder of results. Of a run and its copies only the run itself."""
-    found: dict[str, list[StartedRun]] = {}
+def runs_of(suite: Suite, *, checked: bool = True) -> list[StartedRun]:
+    """The runs of a suite in its folder of results. Of a run and its copies only the run itself.
+
+    If `checked`, a run that has lost something counts as unfinished; that takes a look into each.
+    """
+    read = read_manifest if checked else stored_manifest
+    copies_by_name: dict[str, list[StartedRun]] = {}
     for path in sorted((suite.folder / suite.run.out).glob(f"*/{MANIFEST}")):
         folder = path.parent
         try:
-            manifest = read_manifest(folder)
+            manifest = read(folder)
             created = datetime.fromisoformat(manifest.created)
         except (StorageError, ValueError):
             continue  # not a run that could be resumed
@@ -91,11 +108,12 @@ def runs_of(suite: Suite) -> list[StartedRun]:
             run = StartedRun(
                 folder, created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC), manifest
             )
-            found.setdefault(run.name, []).append(run)
+            copies_by_name.setdefault(run.name, []).append(run)
     originals = {
-        name: [run for run in copies if run.folder.name == name] for name, copies in found.items()
+        name: [run for run in copies if run.folder.name == name]
+        for name, copies in copies_by_name.items()
     }
-    return [run for name, copies in found.items() for run in originals[name] or copies]
+    return [run for name, copies in copies_by_name.items() for run in originals[name] or copies]
 
 
 def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
@@ -132,9 +150,10 @@ def _without_far_future(runs: list[StartedRun]) -> list[StartedRun]:
 def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     """run.json of a run that begins now in this folder; later than every earlier run of the suite, even if the clock was
     set back."""
-    suite, now = prepared.suite, datetime.now(UTC)
+    suite = prepared.suite
+    now = datetime.now(UTC)
     if suite.path:
-        earlier = _without_far_future(runs_of(suite))
+        earlier = _without_far_future(runs_of(suite, checked=False))
         now = max([now, *(run.created + timedelta(milliseconds=1) for run in earlier)])
     beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
     manifest = manifest_of(prepared, now.isoformat(timespec="milliseconds"))
@@ -143,7 +162,7 @@ def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
 
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     """The run's state. Changed cases, profile, judge, model or settings are refused, or accepted and recorded."""
-    manifest, state = read_manifest(folder), RunState(folder)
+    manifest = read_manifest(folder)
     if prepared.suite.path is not None and not belongs_to(manifest, folder, prepared.suite):
         raise SettingsError(
             f"{folder}: a run of {manifest.suite or manifest.name}, not of {prepared.suite.path.resolve()}; "
@@ -153,7 +172,9 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         raise SettingsError(
             f"{folder}: this run was started with --engine ray; continue with --resume --engine ray"
         )
+    _refuse_format1(folder, manifest)
     check_repeats(folder, manifest, prepared)
+    state = prepare_resume(folder)
     old = manifest.fingerprint
     different = changed_parts(old, prepared.fingerprint)
     if different and not accept:
@@ -176,14 +197,26 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         if any(name in SCORING for name in different):
             state.score_again()
         if "cases" in different:
-            cases = _repositioned(folder, prepared, state)
-    if state.count(FINISHED) >= prepared.answers:
+            cases = _reposition(folder, manifest, prepared, state)
+    if state.count(Progress.FINISHED) >= prepared.answers:
         # The run may have been killed before it wrote this.
         write_manifest(folder, sealed(folder, replace(manifest, count=prepared.count, partial="")))
         raise AlreadyFinished(folder, prepared.count)
     suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.suite
     return Resumed(
-        replace(manifest, suite=suite, count=prepared.count, partial="in progress"), state, cases
+        replace(manifest, suite=suite, count=prepared.count, partial=IN_PROGRESS), state, cases
+    )
+
+
+def _refuse_format1(folder: Path, manifest: Manifest) -> None:
+    """An earlier version stored the run in another format, which is read, but not written."""
+    if not is_format1(folder):
+        return
+    if not manifest.partial:
+        raise AlreadyFinished(folder, manifest.count or 0)
+    raise SettingsError(
+        f"{folder}: an earlier version of answerkey began this run, in a format that this version "
+        f"only reads; start a new run, or score its answers with `answerkey rescore {folder}`"
     )
 
 
@@ -201,7 +234,11 @@ def still_stopping(
     prepared: Prepared, options: Options, begun: Resumed
 ) -> tuple[Prepared, Options]:
     """With --resume-limit a run that stopped at a failure keeps its stop threshold."""
-    if options.stop_on_fail or options.resume_limit is None or not begun.state.count(STOPPED):
+    if (
+        options.stop_on_fail
+        or options.resume_limit is None
+        or not begun.state.count(Progress.STOPPED)
+    ):
         return prepared, options
     run = prepared.suite.run
     if run.stop_below is None:
@@ -213,42 +250,45 @@ def still_stopping(
 
 def finished_before(folder: Path, state: RunState) -> GroupCounts:
     """The counts that a resumed run starts with."""
+    finished = state.count(Progress.FINISHED)
+    if not finished:
+        return GroupCounts()
+    reader = open_reader(folder)
+    counts = reader.count_finished()
+    if counts.cases == finished:
+        return counts
+    # Edited cases are asked again: only the others count.
     counts = GroupCounts()
-    if state.count(FINISHED):
-        for n, outcome in JournalIndex(folder).attempts():
-            if state[n] == FINISHED:
-                counts.add(outcome)
+    for place, outcome in reader.attempts():
+        if state[place] == Progress.FINISHED:
+            counts.add(outcome)
     return counts
 
 
-def _repositioned(
-    folder: Path, prepared: Prepared, state: RunState
+def _reposition(
+    folder: Path, manifest: Manifest, prepared: Prepared, state: RunState
 ) -> Callable[[], Iterator[Numbered]]:
-    """The new cases at the positions that the journal has for them; cases that are gone are removed from the run."""
-    repeats, known = prepared.repeats, journal.known_cases(folder)
-    positions = {key: n // repeats.times for key, (n, _) in known.items()}
+    """The new cases at the positions that the run has for them; cases that are gone are removed."""
+    repeats = prepared.repeats
+    stored = open_reader(folder).stored_cases()
+    positions = {case: place // repeats.times for case, (place, _) in stored.items()}
     kept = {case.id for _, case in prepared.cases()}
-    gone = [
-        (each, key)
-        for key, n in positions.items()
-        if key not in kept
-        for each in repeats.positions(n)
-    ]
-    if gone:
-        with closing(journal.Journal(folder / journal.RESPONSES)) as responses:
-            responses.append([journal.removed_record(*each) for each in gone])
-        for n, _ in gone:
-            state[n] = REMOVED
-    numbered: list[
-        Numbered
-    ] = []  # known cases keep their position, new ones follow, edited ones are asked again
+    gone = [n for case, n in positions.items() if case not in kept]
+    removed = [place for n in gone for place in repeats.positions(n)]
+    if removed:
+        with closing(FolderStore(folder, manifest)) as store:
+            store.remove(removed)
+        for place in removed:
+            state[place] = Progress.REMOVED
+    # Cases of the run keep their position, new ones follow, edited ones are asked again.
+    numbered: list[Numbered] = []
     following = max(positions.values(), default=-1) + 1
     for _, case in prepared.cases():
         n = positions.get(case.id, following)
         if n == following:
             following += 1
-        elif known[case.id][1] != digest_of(to_json(case)):
-            for each in repeats.positions(n):
-                state[each] = ASK
+        elif stored[case.id][1] != digest_of(to_json(case)):
+            for place in repeats.positions(n):
+                state[place] = Progress.ASK
         numbered.append((n, case))
     return lambda: iter(numbered)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from answerkey.background import begin, call_now
+from answerkey.background import begin
 from answerkey.config.tables import PACKAGED_NAME, PYTHON_PREFIX
 from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.judge.own_criteria import check_criteria
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from answerkey.runs.engines.jobs import ScoringProcesses
 
 T = TypeVar("T")
-Begun = tuple[list[Answered], Future[list[Outcome]]]
+ScoredChunk = tuple[list[Answered], list[Outcome]]
 Measured = tuple[list[Answered], list[dict[str, Score]]]
 NO_MODEL = frozenset({"none", "off", ""})
 LARGEST_BATCH = 256
@@ -48,61 +48,72 @@ class Scorer:
 
     def outcomes(self, pairs: Sequence[Pair]) -> list[Outcome]:
         """The outcome of each pair, in order; all of them are measured in one batch."""
-        return self._decided(pairs, self.plan.score(pairs))
+        return self._decide(pairs, self.plan.score(pairs))
 
     def stream(
         self,
         chunks: Iterable[list[Answered]],
         processes: ScoringProcesses | None = None,
         overlap: bool = True,
-    ) -> Iterator[tuple[list[Answered], list[Outcome]]]:
-        """Each chunk with its outcomes, in order. The judge's calls for several chunks overlap, so that none waits for the
-        slowest of its chunk; other metrics are computed when a chunk arrives, here or in `processes`."""
-        at_once, judged = (
-            self.plan.split_at("judge") if overlap and self._concurrency else (self.plan, Plan(()))
-        )
-        part = max(1, self._concurrency // 4) if judged.steps else LARGEST_BATCH
-        pending: deque[Begun] = deque()
-        measured = (
-            processes.measured(at_once, chunks)
-            if processes
-            else ((chunk, at_once.score(pairs_of(chunk))) for chunk in chunks)
-        )
+    ) -> Iterator[ScoredChunk]:
+        """Each chunk with its outcomes, in order.
+
+        With `overlap`, the judge's calls for several chunks run at the same time, so that none
+        waits for the slowest of its chunk. Other metrics are computed when a chunk arrives, here or
+        in `processes`.
+        """
+        plan = self.plan
+        judged = Plan(())
+        if overlap and self._concurrency:
+            plan, judged = self.plan.split_at("judge")
+        if processes:
+            measured = processes.measured(plan, chunks)
+        else:
+            measured = ((chunk, plan.score(pairs_of(chunk))) for chunk in chunks)
+        if judged.steps:
+            yield from self._stream_judged(measured, judged)
+            return
+        for chunk, table in measured:
+            yield chunk, self._decide(pairs_of(chunk), self._in_plan_order(table))
+
+    def _stream_judged(self, measured: Iterable[Measured], judged: Plan) -> Iterator[ScoredChunk]:
+        """Judge small parts of the chunks in the background; yield them in order as they end.
+
+        After an error no new part begins; the parts that succeeded are yielded before it is raised.
+        """
+        part_size = max(1, self._concurrency // 4)
+        pending: deque[_JudgedPart] = deque()
         for chunk, table in measured:
             rows = iter(table)
-            for some in in_chunks(chunk, part):
-                work = partial(self._judged, some, list(islice(rows, len(some))), judged)
-                pending.append((some, begin(work) if judged.steps else call_now(work)))
-            while pending and (
-                pending[0][1].done() or sum(len(some) for some, _ in pending) >= self.batch
-            ):
-                if pending[0][1].exception():  # waits for the oldest
+            for answered in in_chunks(chunk, part_size):
+                scores = list(islice(rows, len(answered)))
+                work = partial(self._judge_part, answered, scores, judged)
+                pending.append(_JudgedPart(answered, begin(work)))
+            while pending and (pending[0].outcomes.done() or _count_pairs(pending) >= self.batch):
+                if pending[0].has_failed:  # waits for the oldest
                     break
-                ready = list(
-                    takewhile(lambda each: each[1].done() and not each[1].exception(), pending)
-                )
-                for _ in ready:
-                    pending.popleft()
-                yield _joined(ready)
-            if pending and pending[0][1].done() and pending[0][1].exception():
+                yield _merge_parts(_take_ended(pending))
+            if pending and pending[0].outcomes.done() and pending[0].has_failed:
                 break
-        wait([outcomes for _, outcomes in pending])
-        if scored := [each for each in pending if not each[1].exception()]:
-            yield _joined(scored)
-        for _, outcomes in pending:
-            outcomes.result()  # raises the first error
+        wait([part.outcomes for part in pending])
+        succeeded = [part for part in pending if not part.has_failed]
+        if succeeded:
+            yield _merge_parts(succeeded)
+        for part in pending:
+            part.outcomes.result()  # raises the first error
 
-    def _judged(
+    def _judge_part(
         self, answered: Sequence[Answered], table: Sequence[dict[str, Score]], judged: Plan
     ) -> list[Outcome]:
         pairs = pairs_of(answered)
-        rows = judged.score(pairs)
-        whole = [own | row for own, row in zip(table, rows, strict=True)]
-        return self._decided(
-            pairs, [{name: scores[name] for name in self.plan.names} for scores in whole]
-        )
+        judgements = judged.score(pairs)
+        whole = [own | row for own, row in zip(table, judgements, strict=True)]
+        return self._decide(pairs, self._in_plan_order(whole))
 
-    def _decided(self, pairs: Sequence[Pair], table: Sequence[dict[str, Score]]) -> list[Outcome]:
+    def _in_plan_order(self, table: Sequence[dict[str, Score]]) -> list[dict[str, Score]]:
+        return [{name: scores[name] for name in self.plan.names} for scores in table]
+
+    def _decide(self, pairs: Sequence[Pair], table: Sequence[dict[str, Score]]) -> list[Outcome]:
         return [
             Outcome(case, response, scores, verdict_of(self.profile, case, response, scores))
             for (case, response), scores in zip(pairs, table, strict=True)
@@ -126,11 +137,36 @@ def pairs_of(answered: Iterable[Answered]) -> list[Pair]:
     return [(case, response) for _, case, response in answered]
 
 
-def _joined(ended: Sequence[Begun]) -> tuple[list[Answered], list[Outcome]]:
-    """Parts that have ended as one: they are stored with one write."""
-    return [each for some, _ in ended for each in some], [
-        each for _, done in ended for each in done.result()
-    ]
+@dataclass(frozen=True, slots=True)
+class _JudgedPart:
+    """A part of a chunk whose judge calls are under way."""
+
+    answered: list[Answered]
+    outcomes: Future[list[Outcome]]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether judging ended in an error; waits for its end."""
+        return self.outcomes.exception() is not None
+
+
+def _count_pairs(parts: Iterable[_JudgedPart]) -> int:
+    return sum(len(part.answered) for part in parts)
+
+
+def _take_ended(pending: deque[_JudgedPart]) -> list[_JudgedPart]:
+    """Remove the oldest parts that have succeeded, up to the first that has not."""
+    ended: list[_JudgedPart] = []
+    while pending and pending[0].outcomes.done() and not pending[0].has_failed:
+        ended.append(pending.popleft())
+    return ended
+
+
+def _merge_parts(parts: Sequence[_JudgedPart]) -> ScoredChunk:
+    """Several parts as one: they are stored with one write."""
+    answered = [each for part in parts for each in part.answered]
+    outcomes = [each for part in parts for each in part.outcomes.result()]
+    return answered, outcomes
 
 
 def verdict_of(
@@ -189,7 +225,9 @@ def make_scorer(
         rules = profile or load_profile("route-aware")
         provided |= {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
-    judge_name, embedding, closing = "none", "none", list[Any]()
+    judge_name = "none"
+    embedding = "none"
+    closing: list[Any] = []
     local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
     if ("embed" in wanted or local) and (
         embed := _embedder(suite.embedding, metrics, notes, suite.folder)

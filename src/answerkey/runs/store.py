@@ -1,123 +1,119 @@
-"""Where a run keeps its answers and outcomes: a folder (run.json, two journals, a lock), or memory.
+"""A run folder: run.json, run.sqlite and a lock. Everything else in it is made from these.
 
-`FolderStore` and `MemoryStore` have the same interface; `execute` writes to either.
+`FolderStore` and `MemoryStore` have the same methods; a run writes to either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import os
+import sqlite3
+import threading
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from answerkey.errors import StorageError
 from answerkey.files import remove_strays
-from answerkey.runs import journal
 from answerkey.runs.ask import Answered
-from answerkey.runs.journal import RESPONSES, SCORES, Journal, RunState, read_journal
-from answerkey.runs.journal_index import JournalIndex
-from answerkey.runs.manifest import MANIFEST, Manifest, stored_in, stored_manifest
-from answerkey.runs.records import judged_json
-from answerkey.runs.repeats import Repeats
-from answerkey.types import Outcome, Profile, Status
-
-if TYPE_CHECKING:
-    from answerkey.runs.engines.parts import PartsIndex
+from answerkey.runs.database import (
+    DATABASE,
+    DamagedDatabase,
+    close_written,
+    create_tables,
+    is_network_folder,
+    naming_file,
+    open_to_read,
+    open_to_write,
+)
+from answerkey.runs.format1 import PARTS, RESPONSES, SCORES, import_run, is_format1
+from answerkey.runs.manifest import IN_PROGRESS, MANIFEST, Manifest, stored_in, stored_manifest
+from answerkey.runs.run_reader import RunReader
+from answerkey.runs.run_writer import RowRules, RunWriter, Scored, mark_finished
+from answerkey.runs.salvage import MOST_CHECKED, is_damaged, salvage
+from answerkey.runs.state import RunState
+from answerkey.types import Outcome, Profile
 
 LOCK = "run.lock"
 DAMAGED = "damaged: "  # begins the reason why a run is partial, where records are missing
-
-
-class Scored(NamedTuple):
-    """An outcome with its position; `stopped` where the run stops at it, so that it is asked again on resume."""
-
-    n: int
-    outcome: Outcome
-    stopped: bool = False
-
-    def record(self) -> dict[str, object]:
-        stopped = {"stopped": True} if self.stopped else {}
-        return {"n": self.n, "id": self.outcome.case.id, **judged_json(self.outcome), **stopped}
-
-
-_ASKED_ONCE = Repeats()
+_FILES = (MANIFEST, DATABASE, f"{DATABASE}-wal", RESPONSES, SCORES, PARTS)
 
 
 class FolderStore:
-    """A run folder. Every record is on disk before the call that adds it returns."""
+    """The writing end of a run folder. Everything is on disk when the call that adds it returns.
+
+    Answers are added by the thread that asks, outcomes by the thread that scores.
+    """
 
     def __init__(
-        self, folder: Path, state: RunState | None = None, repeats: Repeats = _ASKED_ONCE
+        self,
+        folder: Path,
+        manifest: Manifest,
+        state: RunState | None = None,
+        *,
+        debug: bool = False,
     ) -> None:
-        self.folder, self.state, self._repeats = folder, state or RunState(folder), repeats
-        self._responses, self._scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
+        self.folder = folder
+        self.state = RunState() if state is None else state
+        self._path = folder / DATABASE
+        self._lock = threading.Lock()
+        self._connection = open_to_write(folder)
+        with naming_file(self._path, writing=True):
+            rules = RowRules.of_manifest(manifest, debug=debug)
+            self._writer = RunWriter(self._connection, rules)
+            self._reader = RunReader(self._connection, rules.repeats, self._path)
+
+    @property
+    def note(self) -> str:
+        """What the user should know about this folder; empty if nothing."""
+        if is_network_folder(self.folder):
+            return "the run folder is on a network: writing is slower there"
+        return ""
 
     def add_answers(self, answered: Sequence[Answered]) -> None:
-        self._responses.append([journal.response_record(*each) for each in answered])
+        with self._lock, naming_file(self._path, writing=True):
+            self._writer.add_answers(answered)
 
-    def add_scores(self, scored: Sequence[Scored]) -> None:
-        self._scores.append([each.record() for each in scored])
-        _mark_finished(self.state, scored)
+    def add_scores(self, scored: Sequence[Scored], *, with_answers: bool = False) -> None:
+        """Add outcomes; `with_answers` where their answers are not stored yet."""
+        with self._lock, naming_file(self._path, writing=True):
+            self._writer.add_scores(scored, with_answers=with_answers)
+        mark_finished(self.state, scored)
 
-    def add_lines(
-        self, responses: Sequence[bytes], scores: Sequence[bytes], finished: Iterable[int]
-    ) -> None:
-        """Add records that another process has made; those of the cases at `finished` are not asked again."""
-        self._responses.append_lines(responses)
-        self._scores.append_lines(scores)
-        for n in finished:
-            self.state[n] = journal.FINISHED
+    def add_outcomes(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
+        """Add whole outcomes at their positions."""
+        with self._lock, naming_file(self._path, writing=True):
+            self._writer.add_outcomes(outcomes)
 
-    def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
-        return JournalIndex(self.folder).answers(positions)
+    def answers(self, places: Iterable[int] | None = None) -> Iterator[Answered]:
+        return self._reader.answers(places)
 
     def outcomes(self) -> Iterator[Outcome]:
-        return JournalIndex(self.folder, self._repeats).outcomes()
+        return self._reader.outcomes()
+
+    def remove(self, places: Sequence[int]) -> None:
+        with self._lock, naming_file(self._path, writing=True):
+            self._writer.remove(places)
+
+    def replace_labels(self, labels: Iterable[tuple[str, float]]) -> None:
+        with self._lock, naming_file(self._path, writing=True):
+            self._writer.replace_labels(labels)
 
     def close(self) -> None:
-        self._responses.close()
-        self._scores.close()
-
-
-class MemoryStore:
-    """A run without a folder: everything is held, nothing is written. Its methods are those of `FolderStore`."""
-
-    def __init__(self, repeats: Repeats = _ASKED_ONCE) -> None:
-        self.state, self._repeats = RunState(), repeats
-        self._answers: dict[int, Answered] = {}
-        self._outcomes: dict[int, Outcome] = {}
-
-    def add_answers(self, answered: Sequence[Answered]) -> None:
-        self._answers.update({each[0]: each for each in answered})
-
-    def add_scores(self, scored: Sequence[Scored]) -> None:
-        self._outcomes.update({each.n: each.outcome for each in scored})
-        _mark_finished(self.state, scored)
-
-    def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
-        return (
-            self._answers[n] for n in (sorted(self._answers) if positions is None else positions)
-        )
-
-    def outcomes(self) -> Iterator[Outcome]:
-        attempts = ((n, self._outcomes[n]) for n in sorted(self._outcomes))
-        return (outcome for _, outcome in self._repeats.combined(attempts))
-
-
-def _mark_finished(state: RunState, scored: Iterable[Scored]) -> None:
-    for each in scored:
-        if not each.stopped and each.outcome.verdict.status != Status.ERROR:
-            state[each.n] = journal.FINISHED
+        # A reader of this process would keep the journal beside the database.
+        _open_reader.cache_clear()
+        with self._lock:
+            close_written(self._connection)
 
 
 def new_folder(out: Path, name: str) -> Path:
     """Creates `<out>/<name>_YYYYMMDD_HHMMSS`; a second run within the same second gets a suffix."""
     stamp = datetime.now().strftime("%Y%m%d_%H%M%S")
     for attempt in range(1, 1000):
-        folder = out / (f"{name}_{stamp}" if attempt == 1 else f"{name}_{stamp}_{attempt}")
+        suffix = "" if attempt == 1 else f"_{attempt}"
+        folder = out / f"{name}_{stamp}{suffix}"
         try:
             folder.mkdir(parents=True)
             return folder
@@ -134,55 +130,78 @@ def is_run(path: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """run.json: what made the run. A run that lacks something it recorded at its end is partial, and says what."""
+    """run.json. A run that lacks something it recorded at its end is partial, and says what."""
     manifest = stored_manifest(folder)
-    lost = _lost(folder, _file_state(folder, MANIFEST, RESPONSES, SCORES, "parts"))
-    return replace(manifest, partial=f"{DAMAGED}{lost}") if lost else manifest
+    loss = _describe_loss(folder, file_state(folder))
+    return replace(manifest, partial=f"{DAMAGED}{loss}") if loss else manifest
 
 
-def _file_state(folder: Path, *names: str) -> tuple[tuple[int, int] | None, ...]:
-    """Changes whenever one of the files does."""
-    stats = [path.stat() if (path := folder / name).exists() else None for name in names]
-    return tuple((stat.st_mtime_ns, stat.st_size) if stat else None for stat in stats)
+def file_state(folder: Path) -> str:
+    """Changes whenever a file of the run does."""
+    parts: list[str] = []
+    for name in _FILES:
+        with suppress(OSError):
+            stat = (folder / name).stat()
+            parts.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
+    return "; ".join(parts)
 
 
 @lru_cache(maxsize=512)
-def _lost(folder: Path, state: object) -> str:
-    """What the files of a run lack, compared with what it recorded when it ended; empty if nothing."""
+def _describe_loss(folder: Path, state: str) -> str:
+    """What a run lacks, compared with what it recorded when it ended; empty if nothing."""
     manifest = stored_manifest(folder)
-    count, recorded = manifest.count, manifest.records
-    if manifest.partial == "in progress":
+    if manifest.partial == IN_PROGRESS:
         return ""
-    if recorded is None:  # a run of an earlier version, or one that was saved from Python
-        if manifest.partial or count is None or (found := len(read_index(folder))) >= count:
+    try:
+        return _compare_with_manifest(folder, manifest)
+    except DamagedDatabase as error:
+        return f"{DATABASE} cannot be read: {error.reason}"
+
+
+def _compare_with_manifest(folder: Path, manifest: Manifest) -> str:
+    count = manifest.count
+    recorded = manifest.records
+    if recorded is None:  # a run of an earlier version
+        if manifest.partial or count is None:
             return ""
-        return f"{found} of {count} cases are stored"
+        stored = len(open_reader(folder))
+        return "" if stored >= count else f"{stored} of {count} cases are stored"
     if not manifest.partial and count != recorded["cases"]:
         return f"run.json names {count} cases, {recorded['cases']} were recorded"
-    found = _records(folder)
-    changed = {name: n for name, n in recorded.items() if found.get(name, 0) != n}
-    lost = [f"{name} has {found.get(name, 0)} of {n} records" for name, n in changed.items()]
-    return ", ".join(lost[-2:])
+    return _compare_records(folder, recorded)
+
+
+def _compare_records(folder: Path, recorded: dict[str, int]) -> str:
+    records = open_reader(folder).records
+    losses: list[str] = []
+    for name, count in recorded.items():
+        stored = records.get(name, 0)
+        if stored == count:
+            continue
+        if name in (RESPONSES, SCORES):
+            losses.append(f"{name} has {stored} of {count} records")
+        else:
+            losses.append(f"{DATABASE} has {stored} of {count} {name}")
+    return ", ".join(losses[-2:])
 
 
 def sealed(folder: Path, manifest: Manifest) -> Manifest:
     """run.json of a run that ends now: with the number of its records, so that a loss is noticed."""
-    return replace(manifest, records=_records(folder))
-
-
-def _records(folder: Path) -> dict[str, int]:
-    index = read_index(folder)
-    return {"cases": len(index), **(index.records if isinstance(index, JournalIndex) else {})}
+    return replace(manifest, records=open_reader(folder).records)
 
 
 @contextmanager
 def locked(folder: Path) -> Generator[None]:
-    """Keeps other processes from writing this run. The system releases the lock when the process ends, in any way."""
+    """Keeps other processes from writing this run.
+
+    The system releases the lock when the process ends, in any way.
+    """
     try:
         file = (folder / LOCK).open("a+")
     except OSError as error:
         raise StorageError(
-            f"{folder}: cannot be written: {error.strerror}; allow writing, or choose another folder with --out"
+            f"{folder}: cannot be written: {error.strerror}; "
+            "allow writing, or choose another folder with --out"
         ) from None
     with file:
         try:
@@ -210,50 +229,118 @@ def read_outcomes(path: str | Path) -> Iterator[Outcome]:
     """Every finished outcome of a run, streamed in case order."""
     folder = Path(path)
     read_manifest(folder)
-    yield from open_index(folder).outcomes()
+    yield from open_reader(folder).outcomes()
 
 
-def in_parts(folder: Path) -> bool:
-    """Whether the results are Parquet parts, as a cluster writes them, instead of journals."""
-    return (folder / "parts").is_dir()
+def open_reader(folder: Path) -> RunReader:
+    """Reads the outcomes of a run, however they are stored; opened once per state of its files."""
+    return _open_reader(folder.absolute(), file_state(folder))
 
 
-def open_index(folder: Path) -> JournalIndex | PartsIndex:
-    """Finds the outcomes of a run, however they are stored."""
-    if not in_parts(folder):
-        return JournalIndex(folder, stored_manifest(folder).repeats)
-    from answerkey.runs.engines.parts import PartsIndex
+class _OwnReader(RunReader):
+    """Closes its database when nobody uses it any more."""
 
-    return PartsIndex(folder)
-
-
-def read_index(folder: Path) -> JournalIndex | PartsIndex:
-    """As `open_index`; read once as long as the journals do not change."""
-    return _read_index(folder.absolute(), _file_state(folder, RESPONSES, SCORES, "parts"))
+    def __del__(self) -> None:
+        self.close()
 
 
 @lru_cache(maxsize=4)
-def _read_index(folder: Path, state: object) -> JournalIndex | PartsIndex:
-    return open_index(folder)
+def _open_reader(folder: Path, state: str) -> RunReader:
+    manifest = stored_manifest(folder)
+    path = folder / DATABASE
+    if is_format1(folder):
+        with stored_in(folder):
+            rules = RowRules.of_manifest(manifest)
+        connection = _temporary_database()
+        writer = RunWriter(connection, rules)
+        records = import_run(folder, connection, writer)
+        return _OwnReader(connection, rules.repeats, path, records or None)
+    if not path.exists():
+        return _OwnReader(_temporary_database(), manifest.repeats, path)
+    connection = open_to_read(folder)
+    # A run that is still written changes all the time; SQLite takes care of that file.
+    is_closed = not path.with_name(f"{DATABASE}-wal").exists()
+    if (
+        is_closed
+        and path.stat().st_size <= MOST_CHECKED
+        and is_damaged(connection, manifest.repeats)
+    ):
+        return _OwnReader(_salvage_copy(connection, manifest), manifest.repeats, path)
+    return _OwnReader(connection, manifest.repeats, path)
+
+
+def _temporary_database() -> sqlite3.Connection:
+    """A database without a name: in memory as long as it is small."""
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    create_tables(connection)
+    return connection
+
+
+def _salvage_copy(connection: sqlite3.Connection, manifest: Manifest) -> sqlite3.Connection:
+    copy = _temporary_database()
+    rules = RowRules.of_manifest(manifest)
+    salvage(connection, _most_places(manifest), RunWriter(copy, rules))
+    connection.close()
+    return copy
+
+
+def _most_places(manifest: Manifest) -> int:
+    """No answer of a run has this place or a later one."""
+    recorded = (manifest.records or {}).get("answers", 0)
+    # A resumed run may keep the positions of cases that are gone: twice as many are plenty.
+    return 2 * max(recorded, (manifest.count or 0) * manifest.repeats.times)
+
+
+def prepare_resume(folder: Path) -> RunState:
+    """The state of a run to resume; a damaged database is replaced with what can be read of it."""
+    path = folder / DATABASE
+    if not path.exists():
+        return RunState()
+    try:
+        with closing(open_to_read(folder)) as connection:
+            repeats = stored_manifest(folder).repeats
+            if path.stat().st_size <= MOST_CHECKED and is_damaged(connection, repeats):
+                raise DamagedDatabase(path, "its structure is damaged")
+            return RunReader(connection, repeats, path).read_state()
+    except DamagedDatabase:
+        return _repair(folder)
+
+
+def _repair(folder: Path) -> RunState:
+    manifest = stored_manifest(folder)
+    rescued = folder / f".{DATABASE}.repaired"
+    with suppress(FileNotFoundError):
+        rescued.unlink()
+    rules = RowRules.of_manifest(manifest)
+    with closing(sqlite3.connect(rescued, isolation_level=None)) as target:
+        create_tables(target)
+        with suppress(StorageError), closing(open_to_read(folder)) as source:
+            salvage(source, _most_places(manifest), RunWriter(target, rules))
+        state = RunReader(target, rules.repeats, rescued).read_state()
+    (folder / DATABASE).rename(folder / f"damaged.{DATABASE}")  # kept: somebody may recover more
+    for name in (f"{DATABASE}-wal", f"{DATABASE}-shm"):
+        (folder / name).unlink(missing_ok=True)
+    os.replace(rescued, folder / DATABASE)
+    return state
+
+
+def store_labels(folder: Path, labels: Mapping[str, float]) -> None:
+    """Copy the labels of people into the database, where it can be written."""
+    if not labels or not (folder / DATABASE).exists():
+        return
+    with (
+        suppress(StorageError),
+        locked(folder),
+        closing(FolderStore(folder, stored_manifest(folder))) as store,
+    ):
+        store.replace_labels(labels.items())
 
 
 def last_asked(folder: Path, count: int) -> list[Outcome]:
     """The answers that were scored last, as outcomes, the latest one at the end."""
-    if in_parts(folder):
-        return []
-    scored = [record.n for record in read_journal(folder / SCORES, journal.NumberedRecord)]
-    latest = list(dict.fromkeys(reversed(scored)))
-    index = JournalIndex(folder)
-    return [index.attempt(n) for n in latest[:count][::-1]]
+    return open_reader(folder).last_scored(count)
 
 
 def last_stop(folder: Path) -> Outcome | None:
     """The case that stop-on-fail stopped at last, unless it passed since."""
-    stopped: set[int] = set()
-    for record in read_journal(folder / SCORES, journal.ScoreState):
-        (stopped.add if record.stopped else stopped.discard)(record.n)
-    index = JournalIndex(folder) if stopped else None
-    n = min(stopped, default=-1)
-    return (
-        index.attempt(n) if index and n < len(index.responses) and index.responses[n] >= 0 else None
-    )
+    return open_reader(folder).first_stopped()

@@ -14,9 +14,9 @@ from answerkey.comparison.prefer import PreferredCase, read_preference
 from answerkey.comparison.record import comparison_json
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.comparison import COLUMNS, comparison_values
-from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
+from answerkey.reports.rows import read_outcomes_at, read_rows
 from answerkey.reports.word_marks import LONGEST, DiffPart, word_diff
-from answerkey.runs.store import open_index
+from answerkey.runs.store import file_state, open_reader
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_page
 from answerkey.viewer.library import RunLibrary
@@ -64,7 +64,7 @@ def compare_page(request: Request) -> Response:
         raise InputError(
             f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}'
         )
-    comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
+    comparison = _compared(side_a, side_b, f"{file_state(side_a)} {file_state(side_b)}")
     preference = read_preference(side_a, side_b)
     preferred = {case.id: case for case in preference.results} if preference else {}
     places = _places(comparison, side_a, side_b, preferred)
@@ -108,7 +108,7 @@ def _compared(a: Path, b: Path, state: str) -> Comparison:
 
 @lru_cache(maxsize=16)
 def _answer_hashes(folder: Path, state: str) -> dict[str, int]:
-    outcomes = open_index(folder).outcomes(unscored=True)
+    outcomes = open_reader(folder).outcomes(unscored=True)
     return {each.case.id: hash((each.response.answer, each.response.route)) for each in outcomes}
 
 
@@ -118,7 +118,7 @@ def _places(
     """For each choice the pairs to show."""
     place_b = {case: n for n, case in enumerate(read_rows(b).id)}
     both = {case: (n, place_b[case]) for n, case in enumerate(read_rows(a).id) if case in place_b}
-    answers_a, answers_b = (_answer_hashes(side, journal_state(side)) for side in (a, b))
+    answers_a, answers_b = (_answer_hashes(side, file_state(side)) for side in (a, b))
     chosen = {
         "newly failing": [flip.id for flip in comparison.newly_failing],
         "newly passing": [flip.id for flip in comparison.newly_passing],

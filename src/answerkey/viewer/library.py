@@ -15,11 +15,17 @@ from answerkey.coerce.values import is_list
 from answerkey.config.declare import TomlTable
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
-from answerkey.reports.rows import journal_state
 from answerkey.runs.control import Selection
-from answerkey.runs.journal import RESPONSES, SCORES
-from answerkey.runs.manifest import MANIFEST, Manifest
-from answerkey.runs.store import LOCK, is_run, profile_of, read_manifest, read_outcomes
+from answerkey.runs.database import DATABASE
+from answerkey.runs.manifest import IN_PROGRESS, MANIFEST, Manifest
+from answerkey.runs.store import (
+    LOCK,
+    file_state,
+    is_run,
+    profile_of,
+    read_manifest,
+    read_outcomes,
+)
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.testsets.audit.saved_audit import SAVED_AUDIT
 
@@ -250,21 +256,19 @@ def state_of(folder: Path, manifest: Manifest) -> str:
     partial = manifest.partial
     if not partial:
         return "finished"
-    if partial != "in progress":
+    if partial != IN_PROGRESS:
         return "partial"
-    with suppress(
-        OSError
-    ):  # whether a process holds the lock, from the system's list: trying to lock could get in its way
+    # Whether a process holds the lock, from the system's list: trying to lock could get in its way.
+    with suppress(OSError):
         inode = f":{(folder / LOCK).stat().st_ino} "
         if any(
             inode in line and "FLOCK" in line
             for line in Path("/proc/locks").read_text().splitlines()
         ):
-            return "in progress"
-    times = [
-        (folder / name).stat().st_mtime for name in (RESPONSES, SCORES) if (folder / name).is_file()
-    ]
-    return "in progress" if time.time() - max(times, default=0.0) < _QUIET else "interrupted"
+            return IN_PROGRESS
+    files = [folder / name for name in (DATABASE, f"{DATABASE}-wal")]
+    written = max((path.stat().st_mtime for path in files if path.is_file()), default=0.0)
+    return IN_PROGRESS if time.time() - written < _QUIET else "interrupted"
 
 
 def read_summary(folder: Path) -> Summary | None:
@@ -283,7 +287,7 @@ def _parsed(path: Path, changed: int) -> Summary | None:
 
 def summary_of_run(folder: Path, manifest: Manifest) -> Summary:
     """The summary of a run; counted now for one without reports."""
-    known = read_summary(folder) or _counted(folder, journal_state(folder))
+    known = read_summary(folder) or _counted(folder, file_state(folder))
     return replace(known, run=replace(known.run, partial=manifest.partial))
 
 

@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from answerkey.files import json_line
-from answerkey.runs.journal_index import JournalTail
-from answerkey.runs.store import read_manifest
+from answerkey.runs.manifest import IN_PROGRESS
+from answerkey.runs.run_reader import RunReader
+from answerkey.runs.store import open_reader, read_manifest
 from answerkey.text import short_label
 from answerkey.viewer.library import requested_run, state_of
 from answerkey.viewer.render import respond
@@ -30,15 +31,15 @@ class LiveRun:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._tail = JournalTail(folder)
-        self._answered: set[int] = set()
+        self._last_number = 0
         self._verdicts: dict[int, tuple[str, bool, float | None]] = {}
         self._latest: deque[dict[str, object]] = deque(maxlen=_LATEST)
         self._paces: deque[tuple[float, int]] = deque()
 
     def look(self) -> dict[str, object]:
         """The run as it stands now: `answered` and `done` (scored) cases, and the pace."""
-        self._read_news()
+        reader = open_reader(self.folder)
+        self._read_news(reader)
         manifest = read_manifest(self.folder)
         done = len(self._verdicts)
         total = (manifest.count or 0) * manifest.settings.run.repeats
@@ -48,7 +49,7 @@ class LiveRun:
         return {
             "name": short_label(manifest.name),
             "state": state_of(self.folder, manifest),
-            "answered": len(self._answered),
+            "answered": reader.count_answers(),
             "done": done,
             "of": total,
             "passed": sum(passed for _, passed, _ in self._verdicts.values()),
@@ -60,21 +61,21 @@ class LiveRun:
             "latest": list(self._latest),
         }
 
-    def _read_news(self) -> None:
-        for n, removed in self._tail.answered():
-            if removed:
-                self._answered.discard(n)
-            else:
-                self._answered.add(n)
-        for n, case, verdict in self._tail.scored():
-            self._verdicts[n] = (verdict.status, verdict.passed, verdict.score)
+    def _read_news(self, reader: RunReader) -> None:
+        news = reader.verdicts_since(self._last_number)
+        for number, place, _, status, passed, score in news:
+            self._last_number = number
+            self._verdicts[place] = (status, bool(passed), score)
+        for _, place, case, status, _, score in news[-_LATEST:]:
+            outcome = reader.attempt(place)
+            why = outcome.verdict.justification if outcome else ""
             # A script puts these texts on the page, so they are made inert here.
             self._latest.appendleft(
                 {
                     "id": short_label(case),
-                    "status": short_label(verdict.status),
-                    "score": verdict.score,
-                    "why": short_label(verdict.justification, 160),
+                    "status": short_label(status),
+                    "score": score,
+                    "why": short_label(why, 160),
                 }
             )
 
@@ -118,7 +119,7 @@ async def _events(request: Request, folder: Path) -> AsyncIterator[str]:
             yield f"data: {message}\n\n"
             last_news = news
             quiet_looks = 0
-        if now["state"] != "in progress":
+        if now["state"] != IN_PROGRESS:
             yield f"event: done\ndata: {message}\n\n"
             return
         quiet_looks += 1

@@ -13,7 +13,7 @@ from answerkey.comparison.many import PASS_RATE, ManyRuns, rank_sides
 from answerkey.comparison.pair import Side, load_side
 from answerkey.reports.chart_style import Spec, add_title, load_chart
 from answerkey.reports.many import format_difference
-from answerkey.reports.rows import journal_state
+from answerkey.runs.store import file_state
 from answerkey.text import short_label
 from answerkey.viewer.case_query import read_page
 from answerkey.viewer.library import RunEntry, RunLibrary
@@ -48,7 +48,7 @@ def many_page(request: Request) -> Response:
         return respond(request, "many.html", data)
     folders = [library.run(key) for key in keys]
     sides = [
-        _read_side(folder, key, journal_state(folder))
+        _read_side(folder, key, file_state(folder))
         for folder, key in zip(folders, keys, strict=True)
     ]
     table = rank_sides(sides)

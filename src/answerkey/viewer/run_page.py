@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,13 +12,14 @@ from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
-from answerkey.reports.rows import Rows, excerpt, read_outcomes_at, read_rows
+from answerkey.reports.rows import Rows, read_rows, read_rows_at
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.word_marks import marked_answer
+from answerkey.runs.case_list import count_cases
 from answerkey.runs.manifest import Manifest
-from answerkey.runs.store import profile_of, read_manifest
+from answerkey.runs.store import open_reader, profile_of, read_manifest
 from answerkey.runs.summary import Summary
-from answerkey.text import printable
+from answerkey.text import excerpt, printable
 from answerkey.types import Outcome, Profile
 from answerkey.viewer.case_query import (
     LABELS,
@@ -29,9 +27,9 @@ from answerkey.viewer.case_query import (
     CaseQuery,
     Facets,
     facets,
+    places_of,
     read_query,
-    select,
-    write_search_text,
+    select_page,
 )
 from answerkey.viewer.downloads import RUN_FILES
 from answerkey.viewer.library import (
@@ -72,18 +70,15 @@ def run_page(request: Request) -> Response:
         tab = "cases"
     manifest = read_manifest(folder)
     profile = profile_of(folder)
-    rows = read_rows(folder)
     summary = summary_of_run(folder, manifest)
     labels = read_run_labels(folder).by_majority()
     query = read_query(request.query_params)
     values = facets(folder)
-    matching = select(folder, query)
-    pages = max(1, -(-len(matching) // PAGE))
-    page = min(query.page, pages)
-    shown: list[int] = []
-    if tab == "cases":
-        shown = matching[(page - 1) * PAGE : page * PAGE]
-    outcomes = read_outcomes_at(folder, rows, shown)
+    page = select_page(folder, query)
+    reader = open_reader(folder)
+    positions = page.positions if tab == "cases" else []
+    outcomes = list(reader.at(positions))
+    rows = read_rows_at(folder, positions)
     own_columns = _own_columns(outcomes)
     data: dict[str, object] = {
         "run": library.key(folder),
@@ -91,7 +86,7 @@ def run_page(request: Request) -> Response:
         "tab": tab,
         "tabs": TABS,
         "summary": summary.to_json(),
-        "charts": run_charts(summary, rows, profile) if tab == "charts" else {},
+        "charts": run_charts(summary, read_rows(folder), profile) if tab == "charts" else {},
         "files": [name for name in RUN_FILES if (folder / name).is_file()],
         "labels": LABELS,
         "labelled": len(labels),
@@ -102,20 +97,22 @@ def run_page(request: Request) -> Response:
         "columns": _metric_columns(rows, profile),
         "metrics": list(rows.metrics),
         "query": query,
-        "total": len(rows),
-        "found": len(matching),
-        "page": page,
-        "pages": pages,
+        "total": count_cases(reader),
+        "found": page.count,
+        "page": page.page,
+        "pages": page.pages,
         "page_size": PAGE,
         "cases": [
-            _table_row(n, outcome, rows, profile, labels)
-            | {"own": _own_cells(outcome, own_columns)}
-            for n, outcome in zip(shown, outcomes, strict=True)
+            _table_row(rows.n.index(n), outcome, rows, profile, labels)
+            | {"n": place, "own": _own_cells(outcome, own_columns)}
+            for n, place, outcome in zip(
+                positions, places_of(folder, positions), outcomes, strict=True
+            )
         ],
-        "addresses": _addresses(query, rows, values, page, pages),
+        "addresses": _addresses(query, rows, values, page.page, page.pages),
     }
     template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
-    reply = respond(
+    return respond(
         request,
         template,
         data,
@@ -123,15 +120,6 @@ def run_page(request: Request) -> Response:
         facts=figure_notes(summary),
         card=card_lines(summary.judge) if summary.judge else [],
     )
-    # Made after the page is sent: a search that comes next needs it.
-    reply.background = BackgroundTask(_prepare_search, folder)
-    return reply
-
-
-def _prepare_search(folder: Path) -> None:
-    # The page is sent: an error here must not become a second reply on the same connection.
-    with suppress(Exception):
-        write_search_text(folder)
 
 
 def _describe_setup(manifest: Manifest) -> dict[str, str]:
@@ -197,7 +185,6 @@ def _table_row(
     verdict = outcome.verdict
     rules = profile.rules_for(rows.route[n]) if profile else None
     return {
-        "n": n,
         **{name: getattr(rows, name)[n] for name in _PLAIN_COLUMNS},
         "why": "" if verdict.passed else verdict.why or verdict.justification,
         "kind": verdict.kind or rows.reason[n],

@@ -16,8 +16,9 @@ from statistics import fmean, stdev
 from answerkey.comparison.comparison import better_direction
 from answerkey.comparison.significance import holm, t_test_p
 from answerkey.errors import AnswerkeyError
-from answerkey.reports.rows import journal_state, read_rows
+from answerkey.reports.rows import read_rows
 from answerkey.runs.records import SCORING
+from answerkey.runs.store import file_state
 from answerkey.viewer.library import RunEntry, RunLibrary
 
 _SIGNIFICANT = 0.05
@@ -30,7 +31,7 @@ def mark_best_runs(library: RunLibrary, runs: Sequence[RunEntry]) -> None:
     """Fill in `marks` of runs, newest first: per metric `best`, or `tie` if it may be as good."""
     comparable = [entry for entry in runs if scored_alike(entry, runs[0])]
     folders = tuple(library.run(entry.run) for entry in comparable)
-    states = tuple(map(journal_state, folders))
+    states = tuple(map(file_state, folders))
     for entry, marks in zip(comparable, _mark_folders(folders, states), strict=True):
         entry.marks = marks
 

@@ -22,10 +22,11 @@ from answerkey.reports.failure_screen import failure_screen
 from answerkey.robustness.gates import split_gates
 from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished, Options, Stop, Watch
-from answerkey.runs.execute import ask_once, rescore, run_suite
+from answerkey.runs.execute import ask_once, run_suite
 from answerkey.runs.prepare import prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.records import result_line
+from answerkey.runs.rescore import rescore
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite

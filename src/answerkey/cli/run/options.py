@@ -94,6 +94,7 @@ class RunOptions:
             resume_limit=self.resume_limit,
             accept_changes=self.accept_changes,
             stop_on_fail=self.stop_on_fail == "pass",
+            debug=self.debug,
         )
 
 

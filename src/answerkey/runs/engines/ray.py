@@ -24,9 +24,10 @@ from answerkey.errors import (
     SettingsError,
 )
 from answerkey.runs.control import Budget, Finished, Options, Stop, Watch
-from answerkey.runs.engines.parts import PARTS
+from answerkey.runs.engines.merge import merge_parts
 from answerkey.runs.engines.shards import Sharded, Sizes, Todo, begin, cut, parts_of, sizes_of
 from answerkey.runs.engines.worker import ChunkReport, RemoteJudge, SharedJudge, Task, Worker
+from answerkey.runs.format1 import PARTS
 from answerkey.runs.manifest import write_manifest
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.store import locked, new_folder, sealed
@@ -148,7 +149,15 @@ def run_on_cluster(
                 if stop
                 else f"{format_count(left, 'case')} ended in an error"
             )
-            finished = Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
+            finished = Finished(
+                folder,
+                partial,
+                stop.interrupted,
+                asked=done,
+                errors=errors,
+                ended_in_errors=bool(partial) and not stop,
+            )
+            merge_parts(folder, manifest)
             write_manifest(folder, sealed(folder, replace(manifest, partial=finished.partial)))
     return finished
 

@@ -21,8 +21,9 @@ from answerkey.coerce.json_rows import rows_of_lines
 from answerkey.coerce.parquet_rows import parquet_rows
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
+from answerkey.runs.engines.merge import merge_parts, remove_merged
 from answerkey.runs.engines.parts import StoredPart, list_parts, read_part
-from answerkey.runs.manifest import Manifest, Sharding, write_manifest
+from answerkey.runs.manifest import IN_PROGRESS, Manifest, Sharding, write_manifest
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.records import changed_parts, digest_of
 from answerkey.runs.resume import AlreadyFinished, belongs_to, check_repeats, new_manifest
@@ -234,9 +235,11 @@ def begin(
             again = frozenset(part.chunk for part in mine if part.errors)
             todo.append(Todo(shard, frozenset(part.chunk for part in mine), again, left))
     if not todo:  # the run may have been killed before it wrote this
+        merge_parts(folder, manifest)
         write_manifest(folder, sealed(folder, replace(manifest, partial="")))
         raise AlreadyFinished(folder, prepared.count)
-    return replace(manifest, partial="in progress"), todo
+    remove_merged(folder)
+    return replace(manifest, partial=IN_PROGRESS), todo
 
 
 def _check_same(folder: Path, manifest: Manifest, prepared: Prepared, source: Sharded) -> None:

@@ -1,0 +1,230 @@
+"""Writes answers and outcomes into the tables of a run; schema.sql says what each column is."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from answerkey.files import json_line
+from answerkey.runs.ask import Answered
+from answerkey.runs.case_row import CaseRow, Stage, case_row
+from answerkey.runs.database import storable, transaction
+from answerkey.runs.manifest import Manifest
+from answerkey.runs.records import judged_json, to_json
+from answerkey.runs.repeats import Repeats
+from answerkey.runs.run_reader import RunReader
+from answerkey.runs.state import Progress, RunState
+from answerkey.text import excerpt
+from answerkey.types import Case, Outcome, Response, Score, Status, Verdict
+
+_UNSCORED = Verdict(Status.UNSCORED)
+
+
+class Scored(NamedTuple):
+    """An outcome with its place; `stopped` where the run stops at it, so that it is asked again."""
+
+    n: int
+    outcome: Outcome
+    stopped: bool = False
+
+    @property
+    def stage(self) -> Stage:
+        if self.stopped:
+            return Stage.STOPPED
+        if self.outcome.verdict.status == Status.ERROR:
+            return Stage.ERROR
+        return Stage.SCORED
+
+
+def mark_finished(state: RunState, scored: Iterable[Scored]) -> None:
+    for each in scored:
+        if each.stage == Stage.SCORED:
+            state[each.n] = Progress.FINISHED
+
+
+@dataclass(frozen=True, slots=True)
+class RowRules:
+    """What the rows of a run depend on besides its outcomes."""
+
+    repeats: Repeats = Repeats()  # noqa: RUF009  (frozen)
+    scale: float = 1.0  # the highest score of the profile
+    cluster_column: str = ""
+    debug: bool = False  # stores the inner values of metrics too
+
+    @staticmethod
+    def of_manifest(manifest: Manifest, *, debug: bool = False) -> RowRules:
+        profile = manifest.load_profile()
+        return RowRules(
+            manifest.repeats,
+            profile.scale if profile else 1.0,
+            manifest.settings.statistics.cluster,
+            debug,
+        )
+
+
+class RunWriter:
+    """Adds rows to the database of a run; each call is one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, rules: RowRules) -> None:
+        self._connection = connection
+        self._rules = rules
+        self._reader = RunReader(connection, rules.repeats)
+        (self._number,) = connection.execute("SELECT max(number) FROM verdicts").fetchone()
+        self._metrics: set[object] = {
+            name for (name,) in connection.execute("SELECT metric FROM metrics")
+        }
+
+    def add_answers(self, answered: Sequence[Answered]) -> None:
+        """Add new answers; the verdict of an earlier answer to the same question goes."""
+        with transaction(self._connection):
+            self._forget([place for place, _, _ in answered])
+            self._insert_answers(answered)
+            if self._rules.repeats.times == 1:
+                unscored = [
+                    (place, Outcome(case, response, {}, _UNSCORED), Stage.ANSWERED)
+                    for place, case, response in answered
+                ]
+                self._insert_cases(unscored)
+
+    def add_scores(self, scored: Sequence[Scored], *, with_answers: bool = False) -> None:
+        """Add the outcomes of stored answers, or with their answers where those are not stored."""
+        with transaction(self._connection):
+            if with_answers:
+                self._insert_answers(
+                    [(place, each.case, each.response) for place, each, _ in scored]
+                )
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                list(self._verdict_rows(scored)),
+            )
+            self._insert_cases(self._case_outcomes(scored))
+
+    def add_outcomes(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
+        """Add whole outcomes at their positions, each with its answer, or with all its attempts."""
+        scored: list[Scored] = []
+        for n, outcome in outcomes:
+            attempts = outcome.attempts or (outcome,)
+            scored += map(Scored, self.repeats.positions(n), attempts)
+        self.add_scores(scored, with_answers=True)
+
+    @property
+    def repeats(self) -> Repeats:
+        return self._rules.repeats
+
+    def remove(self, places: Sequence[int]) -> None:
+        """Take answers out of the run: their case is no longer in the suite."""
+        with transaction(self._connection):
+            self._forget(places)
+            keys = [(place,) for place in places]
+            self._connection.executemany("DELETE FROM answers WHERE place = ?", keys)
+            numbers = [(place // self._rules.repeats.times,) for place in places]
+            self._connection.executemany("DELETE FROM texts WHERE n = ?", numbers)
+
+    def replace_labels(self, labels: Iterable[tuple[str, float]]) -> None:
+        with transaction(self._connection):
+            self._connection.execute("DELETE FROM labels")
+            rows = [(_storable(case), label) for case, label in labels]
+            self._connection.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", rows)
+
+    def _forget(self, places: Sequence[int]) -> None:
+        keys = [(place,) for place in places]
+        self._connection.executemany("DELETE FROM verdicts WHERE place = ?", keys)
+        numbers = [(place // self._rules.repeats.times,) for place in places]
+        self._connection.executemany("DELETE FROM cases WHERE n = ?", numbers)
+        self._connection.executemany("DELETE FROM scores WHERE n = ?", numbers)
+
+    def _insert_answers(self, answered: Sequence[Answered]) -> None:
+        times = self._rules.repeats.times
+        rows = [
+            (
+                place,
+                place // times,
+                place % times,
+                _storable(case.id),
+                response.error is not None,
+                json_line(to_json(case)).decode(),
+                json_line(to_json(response)).decode(),
+            )
+            for place, case, response in answered
+        ]
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+        )
+        first = [(place // times, case, response) for place, case, response in answered]
+        texts = [(n, search_text(case, response)) for n, case, response in first]
+        self._connection.executemany("INSERT OR REPLACE INTO texts VALUES (?, ?)", texts)
+
+    def _verdict_rows(self, scored: Sequence[Scored]) -> Iterator[tuple[object, ...]]:
+        for each in scored:
+            self._number = (self._number or 0) + 1
+            outcome = each.outcome
+            verdict = outcome.verdict
+            yield (
+                each.n,
+                self._number,
+                _storable(outcome.case.id),
+                each.stage,
+                _storable(verdict.status),
+                verdict.passed,
+                verdict.score,
+                json_line(judged_json(outcome, debug=self._rules.debug)).decode(),
+            )
+
+    def _case_outcomes(self, scored: Sequence[Scored]) -> list[tuple[int, Outcome, Stage]]:
+        """The outcome of each case that is decided now, with all its attempts."""
+        repeats = self._rules.repeats
+        if repeats.times == 1:
+            return [(each.n, each.outcome, each.stage) for each in scored]
+        decided: list[tuple[int, Outcome, Stage]] = []
+        for n in dict.fromkeys(each.n // repeats.times for each in scored):
+            attempts = self._reader.scored_attempts(n)
+            if repeats.is_decided([outcome for outcome, _ in attempts], whole=False):
+                stopped = any(stage == Stage.STOPPED for _, stage in attempts)
+                outcome = repeats.combine([outcome for outcome, _ in attempts])
+                decided.append((n, outcome, Stage.STOPPED if stopped else Stage.SCORED))
+        return decided
+
+    def _insert_cases(self, outcomes: Sequence[tuple[int, Outcome, Stage]]) -> None:
+        rules = self._rules
+        rows: list[tuple[object, ...]] = []
+        values: list[tuple[object, ...]] = []
+        for n, outcome, stage in outcomes:
+            row = case_row(
+                n, outcome, scale=rules.scale, cluster_column=rules.cluster_column, stage=stage
+            )
+            rows.append((*map(_storable, row), _storable(excerpt(outcome.case.question))))
+            for name, score in outcome.scores.items():
+                metric = _storable(name)
+                if metric not in self._metrics:
+                    self._add_metric(metric)
+                value = None if score.value is None else float(score.value)
+                values.append((n, metric, value, _state_of(score)))
+        marks = ", ".join("?" * (len(CaseRow._fields) + 1))
+        self._connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({marks})", rows)
+        self._connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?)", values)
+
+    def _add_metric(self, metric: object) -> None:
+        self._connection.execute("INSERT INTO metrics (metric) VALUES (?)", (metric,))
+        self._metrics.add(metric)
+
+
+def search_text(case: Case, response: Response) -> str:
+    """The text of a case that a search looks into."""
+    return fold_text("\n".join((case.id, case.question, response.answer or "")))
+
+
+def fold_text(text: str) -> str:
+    """Lower case, and nothing that SQLite cannot compare: it ends a text at a null character."""
+    return storable(text.lower().replace("\0", " "))
+
+
+def _state_of(score: Score) -> str:
+    if score.error is not None:
+        return "error"
+    return "not applicable" if score.value is None else "measured"
+
+
+def _storable(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
