@@ -1,12 +1,14 @@
 """How well `audit` and `generate` work, on data that nothing was fitted on.
 
     python tools/measure_testsets.py audit --data ../shared/data     # injected label errors
+    python tools/measure_testsets.py generate --data ../shared/data  # made against real questions
     python tools/measure_testsets.py speed                           # 1,000 cases, 5,000 passages
 
 The folder of --data has `scifact`, `cranfield` and `testset` (docs/how-to/test-sets.md). The set in
 `tools/audit_set` was written for this measurement: ten documents of six sections, one question per
-section. An injected error gives a case, instead of its labels, other passages of the same document;
-where a document is one passage (SciFact), it gives one of the ten passages that are most like it.
+section. An injected error gives a case, instead of its labels, other passages of the same document.
+Where a document is one passage (SciFact) there are two measurements: with the label of another case,
+and with one of the ten passages that are most like the right one, which may well be right too.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ import re
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from answerkey.api import load_cases
+from answerkey import load_cases
 from answerkey.embed import load_embedder
 from answerkey.embed.minilm import MiniLM
 from answerkey.retrieval.bm25 import Formula, build_bm25
@@ -31,12 +33,15 @@ from answerkey.retrieval.corpus import Page, read_corpus
 from answerkey.testsets.audit.document_set import DocumentSet
 from answerkey.testsets.audit.label_match import match_labels
 from answerkey.testsets.audit.run_audit import audit_cases
+from answerkey.testsets.generate.offline import GenerateSettings, RealQuestions, generate_offline
 from answerkey.types import Case
 
+Inject = Callable[["TestSet", random.Random], list[list[str]]]
 OWN_SET = Path(__file__).parent / "audit_set"
 INJECTED = 0.15
 SEEDS = 20
 MOST_CASES = 300
+MOST_PAGES = 2_000
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,16 @@ def shared_sets(data: Path) -> list[TestSet]:
     ]
 
 
+def labels_of_others(test_set: TestSet, rng: random.Random) -> list[list[str]]:
+    """For each case the labels of another one."""
+    rows = [list(case.relevant or {}) for case in test_set.cases]
+    wrong: list[list[str]] = []
+    for row in rows:
+        others = [other for other in rows if not set(other) & set(row)]
+        wrong.append(rng.choice(others))
+    return wrong
+
+
 def wrong_labels(test_set: TestSet, rng: random.Random) -> list[list[str]]:
     """For each case the labels of an injected error, [] where there is no other passage."""
     by_document: dict[str, list[str]] = defaultdict(list)
@@ -99,7 +114,7 @@ def wrong_labels(test_set: TestSet, rng: random.Random) -> list[list[str]]:
     return wrong
 
 
-def measure_injected(test_set: TestSet) -> str:
+def measure_injected(test_set: TestSet, inject: Inject) -> str:
     """AUROC of the probability that labels are wrong, and precision at the number injected."""
     documents = DocumentSet(test_set.pages, load_embedder(), print)
     cases = [c for c in test_set.cases if all(one in documents.numbers for one in c.relevant or {})]
@@ -108,7 +123,7 @@ def measure_injected(test_set: TestSet) -> str:
     areas: list[float] = []
     precisions: list[float] = []
     for _ in range(SEEDS):
-        wrong = wrong_labels(test_set, rng)
+        wrong = inject(test_set, rng)
         chosen = set(rng.sample(range(len(cases)), round(INJECTED * len(cases))))
         injected = {number for number in chosen if wrong[number]}
         labels = {
@@ -127,7 +142,7 @@ def measure_injected(test_set: TestSet) -> str:
         first = sorted(range(len(cases)), key=lambda number: -errors[number])[: len(injected)]
         precisions.append(len(injected.intersection(first)) / len(injected))
     return (
-        f"{test_set.name}: {len(cases)} cases, {len(test_set.pages)} passages, {INJECTED:.0%} "
+        f"{test_set.name}, {inject.__name__}: {len(cases)} cases, {len(test_set.pages)} passages, {INJECTED:.0%} "
         f"injected: AUROC {np.mean(areas):.3f}, precision at that number {np.mean(precisions):.3f}"
         f" (by chance {INJECTED:.2f})"
     )
@@ -138,6 +153,35 @@ def area_under_curve(scores: Sequence[float], positive: set[int]) -> float:
     below = np.array([score for n, score in enumerate(scores) if n not in positive])
     wins = (above[:, None] > below).mean() + 0.5 * (above[:, None] == below).mean()
     return float(wins)
+
+
+def measure_made(data: Path, name: str) -> str:
+    """Do headings and titles order retrieval settings as the real questions do?"""
+    folder = data / name
+    if name == "testset":
+        pages = read_corpus(folder / "docs.json")
+        real = load_cases(folder / "questions.json")
+    else:
+        pages = read_corpus(folder / "corpus.jsonl")
+        real = load_cases(folder / "dev.jsonl")
+    if len(pages) > MOST_PAGES:  # embedding all twice takes an hour on two cores
+        rng = random.Random(5)
+        real = rng.sample(real, MOST_CASES)
+        labelled = {label for case in real for label in case.relevant or {}}
+        rest = [page for page in pages if page.id not in labelled]
+        pages = [page for page in pages if page.id in labelled] + rng.sample(rest, 700)
+    report = generate_offline(
+        pages,
+        GenerateSettings(),
+        real=RealQuestions(real, pages),
+        embed=load_embedder(),
+    )
+    agreement = report.agreement
+    assert agreement is not None
+    return (
+        f"{name}: {len(pages)} passages, {agreement.made} made and {agreement.real} real questions, "
+        f"{agreement.settings} settings: tau {agreement.tau:.2f}, nDCG lost {agreement.lost:.3f}"
+    )
 
 
 def measure_speed(cases_count: int, passages_count: int) -> str:
@@ -170,17 +214,23 @@ def measure_speed(cases_count: int, passages_count: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("audit", "speed"))
+    parser.add_argument("what", choices=("audit", "generate", "speed"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cases", type=int, default=1_000)
     parser.add_argument("--passages", type=int, default=5_000)
     options = parser.parse_args()
+    if options.what == "generate":
+        for name in ("testset", "cranfield", "scifact"):
+            print(measure_made(options.data, name), flush=True)
+        return 0
     if options.what == "speed":
         print(measure_speed(options.cases, options.passages))
         return 0
     sets = [own_set(), *(shared_sets(options.data) if options.data else [])]
     for test_set in sets:
-        print(measure_injected(test_set), flush=True)
+        print(measure_injected(test_set, wrong_labels), flush=True)
+        if len({page.document for page in test_set.pages}) == len(test_set.pages):
+            print(measure_injected(test_set, labels_of_others), flush=True)
     return 0
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -101,10 +102,11 @@ def generate(
         report = generate_offline(pages, settings, real=real, embed=embed, step=report_progress)
     else:
         journal = path and path.with_name(f"{path.stem}.generation.jsonl")
-        options = JudgeOptions(_chat_of(judge), journal, confirm)
-        report = generate_with_judge(
-            pages, settings, options, real=real, embed=embed, step=report_progress
-        )
+        with _open_chat(judge) as chat:
+            options = JudgeOptions(chat, journal, confirm)
+            report = generate_with_judge(
+                pages, settings, options, real=real, embed=embed, step=report_progress
+            )
     if path is not None:
         write_made_cases(path, report.cases, split_passages(pages))
         path.with_name(f"{path.stem}.generation.jsonl").unlink(missing_ok=True)
@@ -122,15 +124,20 @@ def _load_model(name: str) -> Embedder | None:
     return load_embedder(name) if name else load_embedder()
 
 
-def _chat_of(judge: object) -> Chat:
-    """A chat client from a preset, settings, a client or a function of the prompt."""
-    if isinstance(judge, (str, Mapping)):
-        return load_chat(cast("str | Mapping[str, object]", judge))
+@contextmanager
+def _open_chat(judge: object) -> Generator[Chat]:
+    """A chat client from a preset, settings, a client or a function; closed if it was made here."""
     if hasattr(judge, "complete"):
-        return cast("Chat", judge)
-    if callable(judge):
-        return FunctionChat(judge, name_of(judge))
-    raise SettingsError(
-        f"judge: found {type(judge).__name__}, expected a preset, settings, or a function from "
-        "prompt to text"
-    )
+        yield cast("Chat", judge)
+        return
+    if isinstance(judge, (str, Mapping)):
+        chat: Chat = load_chat(cast("str | Mapping[str, object]", judge))
+    elif callable(judge):
+        chat = FunctionChat(judge, name_of(judge))
+    else:
+        raise SettingsError(
+            f"judge: found {type(judge).__name__}, expected a preset, settings, or a function from "
+            "prompt to text"
+        )
+    with closing(chat):
+        yield chat

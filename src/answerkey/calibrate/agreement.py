@@ -43,18 +43,23 @@ def auroc(values: NumberArray, positive: NumberArray) -> float | None:
 def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     """Of two arrays of truth values."""
     n = len(positive)
-    hits, rejections = int((decided & positive).sum()), int((~decided & ~positive).sum())
+    hits = int((decided & positive).sum())
+    rejections = int((~decided & ~positive).sum())
     positives = int(positive.sum())
     accuracy = (hits + rejections) / n
     above = int(decided.sum())
     by_chance = (above * positives + (n - above) * (n - positives)) / n**2
-    tpr, tnr = (
-        hits / positives if positives else None,
-        rejections / (n - positives) if n > positives else None,
-    )
-    return Agreement(
-        n, accuracy, tpr, tnr, (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None
-    )
+    kappa = None
+    if by_chance < 1:
+        kappa = (accuracy - by_chance) / (1 - by_chance)
+    return Agreement(n, accuracy, _rate(hits, positives), _rate(rejections, n - positives), kappa)
+
+
+def _rate(count: int, total: int) -> float | None:
+    """The share; None where there is nothing to count."""
+    if not total:
+        return None
+    return count / total
 
 
 def spearman(values: NumberArray, labels: NumberArray) -> float | None:
@@ -74,13 +79,17 @@ def best_threshold(
     """The cut, midway between two values, above which rows are taken for positive; None where no cut parts the rows.
     `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored."""
     order = np.argsort(values, kind="stable")
-    ordered, labels = values[order], positive[order]
+    ordered = values[order]
+    labels = positive[order]
     cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
-    positives, n = int(labels.sum()), len(labels)
+    positives = int(labels.sum())
+    n = len(labels)
     if len(cuts) == 0 or positives in (0, n):
         return None
     below = np.cumsum(labels)[cuts - 1]
-    hits, rejections, negatives = positives - below, cuts - below, n - positives
+    hits = positives - below
+    rejections = cuts - below
+    negatives = n - positives
     gain = (hits + rejections) / n
     if aim == "balanced":
         gain = hits / positives + rejections / negatives
@@ -115,9 +124,9 @@ def cross_validate_threshold(
 
 def _members(n: int, groups: Groups) -> tuple[NumberArray, int]:
     """The number of the group that each row belongs to, and how many groups there are."""
-    member = (
-        np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    )
+    if groups is None:
+        return np.arange(n), n
+    member = np.unique(np.asarray(groups), return_inverse=True)[1]
     return member, int(member.max()) + 1
 
 
@@ -151,20 +160,29 @@ def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliab
     bins: list[ReliabilityBin] = []
     for n in np.unique(place):
         inside = place == n
-        own, hits, count = values[inside], int(positive[inside].sum()), int(inside.sum())
-        span = float(own.min()), float(own.max())
+        own = values[inside]
+        hits = int(positive[inside].sum())
+        count = int(inside.sum())
         bins.append(
             ReliabilityBin(
-                *span, count, float(own.mean()), hits / count, rate_interval(hits, count)
+                low=float(own.min()),
+                high=float(own.max()),
+                n=count,
+                mean_value=float(own.mean()),
+                share=hits / count,
+                interval=rate_interval(hits, count),
             )
         )
     if values.min() < 0 or values.max() > 1:
         return Reliability(tuple(bins), None, None)
-    chance = values if sign > 0 else 1 - values
-    gaps = [b.n * abs((b.mean_value if sign > 0 else 1 - b.mean_value) - b.share) for b in bins]
-    return Reliability(
-        tuple(bins), float(sum(gaps) / len(values)), float(np.mean((chance - positive) ** 2))
-    )
+    chance = values
+    means = [one.mean_value for one in bins]
+    if sign < 0:
+        chance = 1 - values
+        means = [1 - mean for mean in means]
+    gaps = [one.n * abs(mean - one.share) for one, mean in zip(bins, means, strict=True)]
+    error = float(sum(gaps) / len(values))
+    return Reliability(tuple(bins), error, float(np.mean((chance - positive) ** 2)))
 
 
 _NUMBERS_AT_ONCE = 2_000_000
@@ -172,7 +190,9 @@ _NUMBERS_AT_ONCE = 2_000_000
 
 def draws_for(n: int) -> int:
     """Fewer where there are many rows and the interval is narrow anyway."""
-    return DRAWS if n <= 3_000 else 2_000
+    if n <= 3_000:
+        return DRAWS
+    return 2_000
 
 
 def auroc_draws(
@@ -185,7 +205,8 @@ def auroc_draws(
     for weights in _weights(len(positive), groups):
         for values, order, part in zip(columns, orders, parts, strict=True):
             starts = np.flatnonzero(np.concatenate([[True], np.diff(values[order]) != 0]))
-            drawn, labels = weights[:, order], positive[order]
+            drawn = weights[:, order]
+            labels = positive[order]
             above = np.add.reduceat(drawn * labels, starts, axis=1)
             below = np.add.reduceat(drawn * ~labels, starts, axis=1)
             won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)

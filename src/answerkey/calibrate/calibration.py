@@ -28,10 +28,19 @@ class Direction:
 
     @property
     def phrase(self) -> str:
-        return f"{'higher' if self.sign > 0 else 'lower'} values go with label 1"
+        side = "higher" if self.sign > 0 else "lower"
+        return f"{side} values go with label 1"
 
-    def turned(self, raw_auroc: float) -> float:
-        return raw_auroc if self.sign > 0 else 1 - raw_auroc
+    @property
+    def comparison(self) -> str:
+        """The sign between a value and the threshold where label 1 is decided."""
+        return ">" if self.sign > 0 else "<"
+
+    def turn_auroc(self, raw_auroc: float | None) -> float | None:
+        """The AUROC as if higher values went with label 1."""
+        if raw_auroc is None or self.sign > 0:
+            return raw_auroc
+        return 1 - raw_auroc
 
 
 def direction_of(better: Better, raw_auroc: float | None, positive: Meaning | None) -> Direction:
@@ -43,7 +52,8 @@ def direction_of(better: Better, raw_auroc: float | None, positive: Meaning | No
     if positive is None:
         meaning: Meaning = "good" if high_is_good == (fits > 0) else "bad"
         return Direction(fits, meaning, guessed=True)
-    return Direction(1 if high_is_good == (positive == "good") else -1, positive, guessed=False)
+    sign = 1 if high_is_good == (positive == "good") else -1
+    return Direction(sign, positive, guessed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +155,10 @@ def calibrate_metric(
     better: Better,
     repeats: Sequence[Sequence[Score]],
     rows: LabelColumns,
-    asked: CalibrationOptions | None = None,
+    options: CalibrationOptions | None = None,
 ) -> Calibration:
     """`repeats` holds the scores of every row, once for each time they were computed; the first is judged."""
-    asked = asked or CalibrationOptions()
+    options = options or CalibrationOptions()
     kept = [n for n, score in enumerate(repeats[0]) if score.value is not None]
     if not kept:
         reason = next((s.error or s.reason for s in repeats[0] if s.error or s.reason), "no value")
@@ -158,23 +168,36 @@ def calibrate_metric(
     values = np.array([repeats[0][n].value for n in kept], dtype=float)
     labels = np.array([rows.labels[n] for n in kept], dtype=float)
     lengths = np.array([rows.lengths[n] for n in kept], dtype=float)
-    groups = [rows.groups[n] for n in kept] if rows.groups else None
-    low, high = min(rows.labels), max(rows.labels)
-    cut = asked.label_cut
-    if cut is None:  # labels above it are positive: ½ for 0 and 1, else the middle of their range
-        cut = (low + high) / 2 if low < high else 0.5
+    groups = None
+    if rows.groups:
+        groups = [rows.groups[n] for n in kept]
+    cut = options.label_cut
+    if cut is None:
+        cut = _middle_of(rows.labels)
     positive = labels > cut
     raw = auroc(values, positive)
-    direction = direction_of(better, raw, asked.positive)
+    direction = direction_of(better, raw, options.positive)
     turned = direction.sign * values
     long_sign = 1 if (auroc(lengths, positive) or 0.5) >= 0.5 else -1
-    draws = (
-        agree.auroc_draws([turned, long_sign * lengths], positive, groups)
-        if raw is not None
-        else []
-    )
-    threshold = agree.best_threshold(turned, positive, asked.aim)
-    crossed = agree.cross_validate_threshold(turned, positive, groups, asked.aim)
+    intervals = _AurocIntervals()
+    if raw is not None:
+        metric_draws, length_draws = agree.auroc_draws(
+            [turned, long_sign * lengths], positive, groups
+        )
+        intervals = _AurocIntervals(
+            metric=auroc_interval(turned, positive, metric_draws, groups),
+            length=interval95(length_draws),
+            over_length=interval95(metric_draws - length_draws),
+        )
+    threshold = agree.best_threshold(turned, positive, options.aim)
+    best_cut = None
+    fitted = None
+    if threshold is not None:
+        best_cut = direction.sign * threshold
+        fitted = agreement(turned > threshold, positive)
+    crossed = agree.cross_validate_threshold(turned, positive, groups, options.aim)
+    cross, cross_cuts = crossed or (None, [])
+    group_count = len(set(groups)) if groups else None
     made = Calibration(
         metric=metric,
         n=len(kept),
@@ -183,23 +206,41 @@ def calibrate_metric(
         positives=int(positive.sum()),
         label_cut=cut,
         direction=direction,
-        auroc=None if raw is None else direction.turned(raw),
-        auroc_ci95=auroc_interval(turned, positive, draws[0], groups) if draws else None,
+        auroc=direction.turn_auroc(raw),
+        auroc_ci95=intervals.metric,
         spearman=agree.spearman(values, labels),
-        threshold=None if threshold is None else direction.sign * threshold,
-        fitted=None if threshold is None else agreement(turned > threshold, positive),
-        cross=crossed[0] if crossed else None,
-        cross_thresholds=[direction.sign * cut for cut in crossed[1]] if crossed else [],
+        threshold=best_cut,
+        fitted=fitted,
+        cross=cross,
+        cross_thresholds=[direction.sign * one for one in cross_cuts],
         length_auroc=auroc(long_sign * lengths, positive),
-        length_auroc_ci95=interval95(draws[1]) if draws else None,
-        over_length_ci95=interval95(draws[0] - draws[1]) if draws else None,
+        length_auroc_ci95=intervals.length,
+        over_length_ci95=intervals.over_length,
         reliability=agree.reliability(values, positive, direction.sign),
         draws=agree.draws_for(len(kept)),
-        groups=len(set(groups)) if groups else None,
+        groups=group_count,
         noise=judge_noise(repeats, direction.sign, threshold),
     )
     made.notes.extend(_notes(made, better))
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class _AurocIntervals:
+    """95 % intervals of the metric, of answer length alone, and of the difference."""
+
+    metric: list[float] | None = None
+    length: list[float] | None = None
+    over_length: list[float] | None = None
+
+
+def _middle_of(labels: Sequence[float]) -> float:
+    """Labels above it are positive: ½ for 0 and 1, else the middle of their range."""
+    low = min(labels)
+    high = max(labels)
+    if low == high:
+        return 0.5
+    return (low + high) / 2
 
 
 def _notes(c: Calibration, better: Better) -> list[str]:
@@ -230,7 +271,8 @@ def _notes(c: Calibration, better: Better) -> list[str]:
 def calibration_json(c: Calibration) -> dict[str, object]:
     """`kappa`, `tpr`, `tnr` and `accuracy_at_best` are at `best_threshold` on the rows it was fitted to;
     `cross_validated` holds the same figures on rows left out of the fit."""
-    direction, share = c.direction, c.positives / c.n
+    direction = c.direction
+    share = c.positives / c.n
     fitted = _agreement_json(c.fitted)
     return {
         **{name: getattr(c, name) for name in _SAME},
@@ -241,7 +283,7 @@ def calibration_json(c: Calibration) -> dict[str, object]:
         "direction": direction.phrase,
         "auroc_draws": c.draws,
         "best_threshold": c.threshold,
-        "decides": f"label 1 where value {'>' if direction.sign > 0 else '<'} best_threshold",
+        "decides": f"label 1 where value {direction.comparison} best_threshold",
         "accuracy_at_best": fitted.pop("accuracy"),
         **fitted,
         "cross_validated": {**_agreement_json(c.cross), "thresholds": c.cross_thresholds},
@@ -277,33 +319,38 @@ def _agreement_json(a: Agreement | None) -> dict[str, float | None]:
 def calibration_text(c: Calibration) -> str:
     """Plain lines; the figures of the JSON, with their denominators."""
     share = c.positives / c.n
-    means = ", taken to mean" if c.direction.guessed else " means"
     sides = f"label 1 in {c.positives} ({share:.1%})"
-    sides += f"{means} {c.direction.label_means}" if c.direction.label_means else ""
-    grouped = f"{c.draws:,} draws" + (f" of {c.groups} groups" if c.groups else "")
+    if c.direction.label_means:
+        means = ", taken to mean" if c.direction.guessed else " means"
+        sides += f"{means} {c.direction.label_means}"
+    grouped = f"{c.draws:,} draws"
+    if c.groups:
+        grouped += f" of {c.groups} groups"
+    scored = f"{c.n}/{c.of}"
+    if c.errors:
+        scored += f", {c.errors} errors"
     lines = [
-        f"{c.metric}: scored {c.n}/{c.of}{f', {c.errors} errors' if c.errors else ''}; {sides}; {c.direction.phrase}",
+        f"{c.metric}: scored {scored}; {sides}; {c.direction.phrase}",
         "",
         f"  AUROC                 {_figure(c.auroc)}{_interval(c.auroc_ci95)}  ({grouped})",
         f"  answer length alone   {_figure(c.length_auroc)}{_interval(c.length_auroc_ci95)}",
         f"  metric − length             {_interval(c.over_length_ci95).strip() or '-'}",
         f"  Spearman              {_figure(c.spearman)}  (value and label as they are)",
         "",
-        f"  best threshold        {_figure(c.threshold)}  (label 1 where value {'>' if c.direction.sign > 0 else '<'} it)",
+        f"  best threshold        {_figure(c.threshold)}  (label 1 where value {c.direction.comparison} it)",
         f"    on the rows it was fitted to  {_agreement_text(c.fitted)}",
         f"    cross-validated               {_agreement_text(c.cross)}",
         f"    always label 1                accuracy {share:.3f}, TPR 1.000, TNR 0.000, κ 0.000",
         f"    always the more common label  accuracy {max(share, 1 - share):.3f}",
     ]
-    error, brier = c.reliability.error, c.reliability.brier
+    error = c.reliability.error
+    brier = c.reliability.brier
     if error is not None and brier is not None:
         lines.append(f"  read as a probability: calibration error {error:.3f}, Brier {brier:.3f}")
     if c.noise:
-        flips = (
-            ""
-            if c.noise.flips is None
-            else f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
-        )
+        flips = ""
+        if c.noise.flips is not None:
+            flips = f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
         lines.append(
             f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}"
         )
@@ -318,8 +365,14 @@ def _agreement_text(a: Agreement | None) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+    if value is None:
+        return "-"
+    if abs(value) < 1000:
+        return f"{value:.3f}"
+    return f"{value:,.0f}"
 
 
 def _interval(ends: Sequence[float] | None) -> str:
-    return f"  95 % {ends[0]:.3f} to {ends[1]:.3f}" if ends else ""
+    if not ends:
+        return ""
+    return f"  95 % {ends[0]:.3f} to {ends[1]:.3f}"

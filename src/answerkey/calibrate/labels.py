@@ -126,8 +126,11 @@ def cohen_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
     0.5
     """
     n = len(pairs)
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    by_chance = sum(first[label] * second[label] for label in first) / n**2 if n else 1.0
+    if not n:
+        return None
+    first = Counter(a for a, _ in pairs)
+    second = Counter(b for _, b in pairs)
+    by_chance = sum(first[label] * second[label] for label in first) / n**2
     if by_chance == 1:
         return None
     return (sum(a == b for a, b in pairs) / n - by_chance) / (1 - by_chance)
@@ -150,7 +153,9 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
         observed += sum(times * (count - times) for times in here.values()) / (count - 1)
     n = sum(totals.values())
     expected = sum(times * (n - times) for times in totals.values())
-    return None if not expected else 1 - (n - 1) * observed / expected
+    if not expected:
+        return None
+    return 1 - (n - 1) * observed / expected
 
 
 def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
@@ -174,11 +179,9 @@ def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
             )
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             if strict:
-                problem = (
-                    error
-                    if isinstance(error, InputError)
-                    else 'expected {"id": …, "label": …, "note": …}'
-                )
+                problem = 'expected {"id": …, "label": …, "note": …}'
+                if isinstance(error, InputError):
+                    problem = str(error)
                 raise InputError(f"{path}, line {number}: {problem}") from None
     return RunLabels(labels)
 
@@ -206,22 +209,26 @@ def column_label(case: Case) -> float | None:
         value = as_label(case.extra.get("label"), case.id)
     except InputError:
         return None
-    return value if value in (0.0, 1.0) else None
+    if value not in (0.0, 1.0):
+        return None
+    return value
 
 
 def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
     """One label per case: from a file with columns id and label, else from the run's labels, else from its cases."""
     cases = [outcome.case for outcome in read_outcomes(run)]
-    found = {case.id: label for case in cases if (label := column_label(case)) is not None}
-    found |= read_run_labels(run).by_majority()
-    for row, place in read_table_rows(file, file.name) if file else ():
+    labels = {case.id: label for case in cases if (label := column_label(case)) is not None}
+    labels |= read_run_labels(run).by_majority()
+    if file is None:
+        return labels
+    for row, place in read_table_rows(file, file.name):
         if "id" not in row or "label" not in row:
             raise InputError(
                 f"{place}: expected the columns id and label, found {', '.join(map(str, row))}"
             )
         if (label := as_label(row["label"], str(row["id"]))) is not None:
-            found[str(row["id"])] = label
-    return found
+            labels[str(row["id"])] = label
+    return labels
 
 
 def add_label(run: Path, case: str, label: float | None, note: str = "", by: str = "") -> None:
@@ -230,8 +237,11 @@ def add_label(run: Path, case: str, label: float | None, note: str = "", by: str
         if len(text) > longest:
             raise InputError(f"{name}: {len(text):,} characters, at most {longest:,}")
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    record = {"id": case, "label": None if label is None else int(label), "note": note, "at": at}
-    line = json.dumps(record | ({"by": by} if by else {})) + "\n"
+    number = None if label is None else int(label)
+    record = {"id": case, "label": number, "note": note, "at": at}
+    if by:
+        record["by"] = by
+    line = json.dumps(record) + "\n"
     try:
         with (run / LABELS_FILE).open("ab", buffering=0) as file:
             file.write(line.encode("ascii"))
@@ -260,16 +270,27 @@ def read_labelled(
     path: Path, label: str = "label", group: str = "group", limit: int | None = None
 ) -> Labelled:
     """Every row that has a label and an answer; rows without a label are counted, rows without an answer refused."""
-    rows = _run_rows(path) if is_run(path) else _file_rows(path, label)
+    if is_run(path):
+        rows = _run_rows(path)
+    else:
+        rows = _file_rows(path, label)
     read = [
         (pair, as_label(given, pair[0].id), scores) for pair, given, scores in islice(rows, limit)
     ]
-    found = [(pair, value, scores) for pair, value, scores in read if value is not None]
-    if not found:
+    usable = [(pair, value, scores) for pair, value, scores in read if value is not None]
+    if not usable:
         raise InputError(f"{path}: no row has a label; {_how_to_label(path, label)}")
-    pairs, labels, known = (list(column) for column in zip(*found, strict=True))
-    groups = [str(case.extra.get(group, "")) for case, _ in pairs]
-    return Labelled(pairs, labels, groups if all(groups) else None, len(read) - len(found), known)
+    pairs = [pair for pair, _, _ in usable]
+    groups: list[str] | None = [str(case.extra.get(group, "")) for case, _ in pairs]
+    if not all(groups):
+        groups = None
+    return Labelled(
+        pairs=pairs,
+        labels=[value for _, value, _ in usable],
+        groups=groups,
+        unlabelled=len(read) - len(usable),
+        known=[scores for _, _, scores in usable],
+    )
 
 
 _Given = tuple[Pair, Any, dict[str, float]]
@@ -277,11 +298,11 @@ _Given = tuple[Pair, Any, dict[str, float]]
 
 def _file_rows(path: Path, label: str) -> Iterator[_Given]:
     reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
-    for case in (
-        check_cases(_tolerant(reader(path, path.name), path), path.name)
-        if reader
-        else read_cases([path])
-    ):
+    if reader:
+        cases = check_cases(_read_tolerantly(reader(path, path.name), path), path.name)
+    else:
+        cases = read_cases([path])
+    for case in cases:
         if case.recorded is None:
             raise InputError(
                 f'{path}: case "{case.id}" has no answer to measure; add an "answer" column'
@@ -293,14 +314,16 @@ def _file_rows(path: Path, label: str) -> Iterator[_Given]:
         yield (replace(case, recorded=None), case.recorded), case.extra.get(label), {}
 
 
-def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
+def _read_tolerantly(rows: Iterator[Row], path: Path) -> Iterator[Case]:
     """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
     for number, (row, place) in enumerate(rows, start=1):
-        asked = bool(str(row.get("question") or "").strip())
-        case = case_of_row(
-            row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}"
-        )
-        yield case if asked else replace(case, question="")
+        default_id = f"{path.stem}#{number}"
+        if str(row.get("question") or "").strip():
+            yield case_of_row(row, place, default_id=default_id)
+            continue
+        # The row reader refuses an empty question, so it gets a stand-in that is dropped again.
+        case = case_of_row({**row, "question": "-"}, place, default_id=default_id)
+        yield replace(case, question="")
 
 
 def _run_rows(path: Path) -> Iterator[_Given]:
@@ -335,13 +358,15 @@ def measure_labelled(
     from answerkey.runs.score import in_chunks, make_scorer
 
     names = suite.metrics
-    if repeats == 1 and all(any(name in known for known in labelled.known) for name in names):
-        return [{name: [Score(known.get(name)) for known in labelled.known] for name in names}]
+    stored = labelled.known
+    if repeats == 1 and all(any(name in scores for scores in stored) for name in names):
+        return [{name: [Score(scores.get(name)) for scores in stored] for name in names}]
     if repeats > 1 and suite.judge is not None:
         suite = replace(suite, judge=without_cache(suite.judge))
     scorer = make_scorer(suite, None)
     try:
-        done, total = 0, repeats * len(labelled)
+        done = 0
+        total = repeats * len(labelled)
         passes: list[Columns] = []
         for _ in range(repeats):
             columns: Columns = {name: [] for name in names}
