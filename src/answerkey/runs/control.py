@@ -125,7 +125,8 @@ class Budget:
         run = self._run
         if run.max_minutes is not None and time.monotonic() - self._began > run.max_minutes * 60:
             return f"the budget of {run.max_minutes:g} minutes is used up"
-        if run.max_cost is not None and self.spent > run.max_cost:
+        # Without any cost a limit of 0 is kept; the judge refuses every call then.
+        if run.max_cost is not None and self.spent and self.spent >= run.max_cost:
             return f"the budget of {run.max_cost:g} is used up: {self.spent:g} spent"
         return ""
 

@@ -253,7 +253,9 @@ def make_scorer(
         or bool(of_facts)
     )
     if "judge" in wanted and (judge or suite.judge or must_judge):
+        from answerkey.llm.cost_limit import CostLimit
         from answerkey.metrics.judge.judged_metrics import load_judge
+        from answerkey.metrics.judge.judges import limit_judges
 
         if not judge and suite.judge is None:
             fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'
@@ -262,6 +264,8 @@ def make_scorer(
         provided["judge"] = made
         judge_name = made.fingerprint()
         closing.append(made)
+        if suite.run.max_cost is not None:
+            limit_judges([made], CostLimit(suite.run.max_cost))
     if local:
         notes.append("judged by `local`, a deterministic judge with no language model")
     settings |= {name: settings["criteria"] for name in own if "criteria" in settings}

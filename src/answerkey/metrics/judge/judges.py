@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -25,6 +25,7 @@ from answerkey.llm.chat import (
     in_threads,
     total,
 )
+from answerkey.llm.cost_limit import CostLimit
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
@@ -156,6 +157,14 @@ def _frame(table: Mapping[str, object], folder: Path) -> Frame | None:
     return read_frame(folder / str(given)) if given else None
 
 
+def limit_judges(judges: Iterable[object], limit: CostLimit) -> None:
+    """Make judges share one limit of cost; one that costs nothing has none."""
+    for judge in judges:
+        limit_cost = getattr(judge, "limit_cost", None)
+        if limit_cost is not None:
+            limit_cost(limit)
+
+
 class JudgePerMetric:
     """One judge for most metrics, others for those that are named: `rubric`, `judge.safety`, `criterion.tone`, `prefer`."""
 
@@ -164,11 +173,16 @@ class JudgePerMetric:
         self.name = usual.name
         self.concurrency: int = getattr(usual, "concurrency", 0)
 
+    def limit_cost(self, limit: CostLimit) -> None:
+        limit_judges((self.usual, *self.others.values()), limit)
+
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         return self._for("rubric").rubric(pairs)
 
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
-        return self._for(f"judge.{name}").judge(name, pairs)
+        # The prompt for answers without passages belongs to the same metric.
+        metric = f"judge.{name.removesuffix('_to_expected')}"
+        return self._for(metric).judge(name, pairs)
 
     def criteria(
         self,
@@ -241,6 +255,9 @@ class Jury:
         self.concurrency = max((getattr(judge, "concurrency", 0) for judge in judges), default=0)
         self._lost: dict[str, str] = {}
         self._lock = threading.Lock()
+
+    def limit_cost(self, limit: CostLimit) -> None:
+        limit_judges(self.judges, limit)
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         tables = self._ask(lambda judge: judge.rubric(pairs))

@@ -18,10 +18,12 @@ from answerkey.llm.chat import (
     Message,
     Reply,
     ReplyCache,
+    Schema,
     Usage,
     in_threads,
     total,
 )
+from answerkey.llm.cost_limit import CostLimit
 from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.prompt import (
     Frame,
@@ -93,6 +95,7 @@ class Asker:
         self.chat = chat
         self.usage = Usage()
         self.fingerprint = chat.fingerprint()
+        self.cost_limit: CostLimit | None = None
         self._cache = cache
         self._window = window or getattr(chat, "window", None) or known_window(chat.model)
         self._announced = False
@@ -125,9 +128,12 @@ class Asker:
             more = (
                 {} if limit is None else {"max_tokens": limit}
             )  # only for a chat that names its limit
+            if self.cost_limit is not None and not self.cost_limit.begin():
+                refused = dict.fromkeys(question.names, self.cost_limit.describe())
+                return Vote(Read({}, refused), tuple(replies), call)
             try:
-                reply = self.chat.complete(
-                    [*question.messages(marker, longest), *added], question.schema, **more
+                reply = self._complete(
+                    [*question.messages(marker, longest), *added], question.schema, more
                 )
             except CallFailed as failure:
                 self.usage.add_failed()
@@ -160,6 +166,20 @@ class Asker:
         return Vote(
             read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed
         )
+
+    def _complete(
+        self, messages: Sequence[Message], schema: Schema, more: Mapping[str, int]
+    ) -> Reply:
+        """One call; its cost counts towards the limit that `begin` checked."""
+        if self.cost_limit is None:
+            return self.chat.complete(messages, schema, **more)
+        try:
+            reply = self.chat.complete(messages, schema, **more)
+        except BaseException:
+            self.cost_limit.fail()
+            raise
+        self.cost_limit.end(reply.cost)
+        return reply
 
     def _room(self, question: JudgeQuestion, marker: str) -> int | None:
         """How many characters of passages fit the model's window; None for all, or where no window is known."""
@@ -247,6 +267,10 @@ class ModelJudge:
         )  # several batches may be judged at the same time
         self._frame = frame or default_frame()
         self._asker, self._cache = Asker(chat, cache, window), cache
+
+    def limit_cost(self, limit: CostLimit) -> None:
+        """No call begins that would pass the limit."""
+        self._asker.cost_limit = limit
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         """For each pair the four criteria of the rubric, on their own scales."""
