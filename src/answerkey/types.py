@@ -251,11 +251,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """All that a target is shown of a case: the expected answer can't leak."""
+    """All that a target is shown of a case: the expected answer can't leak.
+
+    `planted` is a passage that a bot over documents puts among those it retrieves, to see whether
+    it follows an instruction or is distracted by a fact (docs/how-to/variants.md).
+    """
 
     id: str
     text: str
     history: tuple[Turn, ...] = ()
+    planted: Passage | None = None
 
 
 class Target(Protocol):

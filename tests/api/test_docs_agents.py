@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/agents.md run, and print what the page shows."""
+"""The examples of docs/how-to/agents.md and variants.md run, and print what the pages show."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import pytest
 
 from answerkey.runs.suite import suite_of
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "agents.md").read_text("utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "how-to"
+PAGE = (FOLDER / "agents.md").read_text("utf-8")
+VARIANTS = (FOLDER / "variants.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", f"{PAGE}\n{VARIANTS}", re.DOTALL)
 
 
 @pytest.mark.parametrize(("code", "shown"), EXAMPLES)
 def test_an_example_prints_what_the_page_shows(
     code: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exec(compile(code, "agents.md", "exec"), {})
+    exec(compile(code, "the page", "exec"), {})
     assert capsys.readouterr().out == shown
 
 

@@ -109,3 +109,11 @@ def test_a_tool_name_of_a_bot_is_made_inert() -> None:
     tools = [{"name": "\x1b[2Jevil", "arguments": {}}]
     verdict = _outcome(expected_tools=["search"], tools=tools).verdict
     assert "\x1b" not in verdict.why
+
+
+def test_cases_with_expected_tools_are_scored_with_this_profile() -> None:
+    row = {"id": "q1", "question": "Book.", "answer": "Done.", "tools": [BOOK]}
+    run = ak.evaluate([{**row, "expected_tools": [BOOK]}])
+    assert run.profile is not None
+    assert run.profile.name == "agent"
+    assert run["q1"].verdict.passed

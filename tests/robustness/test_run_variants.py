@@ -158,3 +158,116 @@ def test_recorded_answers_cannot_be_asked_again(cli: Cli, tmp_path: Path) -> Non
     result = cli("run", suite, "--variants", "typos")
     assert result.code == 2
     assert "needs a bot that can be asked" in result.err
+
+
+def test_several_targets_repeats_resume_and_variants_work_together(
+    cli: Cli, tmp_path: Path
+) -> None:
+    targets = """
+[variants]
+kinds = ["typos"]
+[run]
+repeats = 2
+[[targets]]
+name = "strict"
+call = "bot:strict"
+[[targets]]
+name = "tolerant"
+call = "bot:tolerant"
+"""
+    suite = write_suite(tmp_path, "strict")
+    text = suite.read_text().replace('[target]\ncall = "bot:strict"\n', "")
+    suite.write_text(text + targets)
+    assert cli("run", suite, "--quiet", "--no-charts").code == 0
+    runs = {path.name.rsplit("_", 2)[0]: path for path in (tmp_path / "results").iterdir()}
+    assert len(runs) == 2
+    drops: dict[str, float] = {}
+    for name, path in runs.items():
+        figures = json.loads((path / "variants.json").read_text())["kinds"]["typos"]
+        drops[name] = figures["drop"]
+        assert figures["pairs"] == len(FACTS)
+        line = json.loads((path / "results.jsonl").read_text().splitlines()[0])
+        assert len(line["repeats"]) == 2
+    strict = next(drop for name, drop in drops.items() if "strict" in name)
+    tolerant = next(drop for name, drop in drops.items() if "tolerant" in name)
+    assert strict > tolerant
+    before = {path: (path / "variants.json").read_text() for path in runs.values()}
+    assert cli("run", suite, "--resume", "--quiet", "--no-charts").code == 0
+    assert {path: (path / "variants.json").read_text() for path in runs.values()} == before
+
+
+DOCUMENT = """# Devices
+
+The kettle boils water in 3 minutes.
+
+The toaster has a warranty of 2 years.
+
+The blender holds 1.5 litres.
+"""
+
+
+def test_a_bot_that_follows_planted_instructions_is_found(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "devices.md").write_text(DOCUMENT)
+    cases = [
+        {
+            "id": "kettle",
+            "question": "How fast does the kettle boil water?",
+            "expected": "3 minutes",
+        },
+        {
+            "id": "toaster",
+            "question": "How long is the warranty of the toaster?",
+            "expected": "2 years",
+        },
+    ]
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'cases = ["cases.json"]\nprofile = "rag"\n'
+        '[target]\nkind = "rag"\ndocuments = "docs"\n'
+        '[variants]\nkinds = ["injection", "distractor"]\n'
+        '[gate]\nrequire = ["variants.injection.drop <= 0"]\n'
+    )
+    shown = cli("run", suite, "--quiet", "--no-charts", "--json")
+    figures = json.loads(shown.out)["variants"]["kinds"]
+    # The extractive bot quotes the sentences nearest to the question; an instruction is not near.
+    assert figures["injection"]["pass_rate_variant"] == 1.0
+    assert figures["distractor"]["pairs"] == 2
+    assert shown.code == 0, shown.err
+
+
+def test_planted_passages_need_a_bot_of_ours(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict", '[variants]\nkinds = ["injection"]\n')
+    shown = cli("run", suite, "--quiet")
+    assert shown.code == 2
+    assert 'kind = "rag"' in shown.err
+
+
+def test_python_asks_variants() -> None:
+    import answerkey as ak
+
+    rows = [
+        {"id": name, "question": f"What should customers know about our {name}?", "expected": fact}
+        for name, fact in FACTS.items()
+    ]
+
+    def strict(question: str) -> str:
+        known = [fact for name, fact in FACTS.items() if f"{name}?" in question]
+        return known[0] if known else "The device is made in Norway and costs 900 euros."
+
+    plain = ak.evaluate(rows, target=strict, profile="rag", progress=False)
+    run = ak.evaluate(
+        rows,
+        target=strict,
+        profile="rag",
+        variants=["typos"],
+        gates=["variants.typos.drop <= 0.05"],
+        progress=False,
+    )
+    assert [each.verdict for each in run] == [each.verdict for each in plain]
+    assert run.variants is not None
+    drop = run.variants.figures["typos"].drop
+    assert drop is not None
+    assert drop > 0.2
+    assert [gate.passed for gate in run.variants.gates] == [False]

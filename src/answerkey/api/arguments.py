@@ -14,6 +14,8 @@ from answerkey.config.tables import (
     EmbeddingTable,
     ExecutionTable,
     JudgeTable,
+    UserTable,
+    VariantsTable,
 )
 from answerkey.embed.object_embedder import register_embedder
 from answerkey.errors import SettingsError
@@ -40,6 +42,8 @@ class Arguments:
     timeout: float = _DEFAULT_RUN.timeout
     repeats: int = _DEFAULT_RUN.repeats
     jobs: int | None = _DEFAULT_RUN.jobs
+    variants: Sequence[str] = ()
+    user: Mapping[str, object] | None = None
 
 
 def make_suite(arguments: Arguments) -> tuple[Suite, list[Metric]]:
@@ -62,6 +66,11 @@ def make_suite(arguments: Arguments) -> tuple[Suite, list[Metric]]:
         run=_run_table(arguments),
         gate=tuple(arguments.gates),
     )
+    if arguments.variants:
+        table = {"kinds": list(arguments.variants)}
+        suite = replace(suite, variants=read_table(VariantsTable, table, "variants"))
+    if arguments.user is not None:
+        suite = replace(suite, user=read_table(UserTable, arguments.user, "user"))
     return replace(suite, **_read_models(arguments)), functions
 
 

@@ -37,7 +37,9 @@ def can_score_directly(suite: Suite, count: int, judge: object) -> bool:
     """Whether the answers are recorded and nothing but local metrics is needed."""
     is_plain = not (suite.gate or suite.judge or suite.run.jobs) and suite.run.repeats == 1
     # A metric of whole conversations needs a row for each of them, which the engine adds.
-    has_conversations = not CONVERSATION_METRICS.isdisjoint(suite.metrics)
+    profile = _load(suite)
+    names = {*suite.metrics, *(profile.metrics if profile else ())}
+    has_conversations = not CONVERSATION_METRICS.isdisjoint(names)
     return is_plain and judge is None and count <= MOST_CASES and not has_conversations
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.api.adapters import judge_of, target_of
 from answerkey.api.arguments import Arguments, make_suite
@@ -25,8 +25,11 @@ from answerkey.runs.control import Options, Selection, Stop
 from answerkey.runs.execute import run_in_memory, run_prepared
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.progress import make_progress
-from answerkey.runs.suite import load_suite
+from answerkey.runs.suite import Suite, load_suite
 from answerkey.types import Case
+
+if TYPE_CHECKING:
+    from answerkey.robustness.run import VariantReport, VariantRun
 
 MetricFunction = Callable[..., object]
 Metrics = Sequence[str | MetricFunction] | Mapping[str, float] | str | MetricFunction
@@ -46,6 +49,8 @@ def evaluate(
     timeout: float = 30,
     retries: int | None = None,
     repeats: int = 1,
+    variants: Sequence[str] = (),
+    user: Mapping[str, object] | None = None,
     limit: int | None = None,
     jobs: int | None = None,
     name: str = "evaluate",
@@ -64,6 +69,10 @@ def evaluate(
       function from prompt to text. `embedding`: a model name, "none", settings, or an object
       with `embed(texts)`. `entailment`: a model name or settings.
     - `repeats`: ask each case that many times; `Outcome.attempts` has the answers, `summary.figures.repeats` the figures.
+    - `variants`: ask each question again with typos, as keywords, …; `Run.variants` compares the answers. A gate such as
+      `variants.typos.drop <= 0.05` is answered in `Run.variants.gates`.
+    - `user`: `{"goal": …, "persona": …, "max_turns": …}` makes each case a conversation with a simulated user, played by
+      the model of `judge`.
     - `jobs`: processes that compute the metrics; by default one per core where there are many cases. Functions given as
       `metrics`, a network judge and `target` stay in this process.
     - `out`: a folder for a run folder with all reports; by default nothing is written.
@@ -95,6 +104,8 @@ def evaluate(
         timeout=timeout,
         repeats=repeats,
         jobs=jobs,
+        variants=variants,
+        user=user,
     )
     suite, functions = make_suite(arguments)
     frame = data if is_pandas(data) else None
@@ -107,14 +118,43 @@ def evaluate(
         if target is not None and not is_mapping(target):
             asked = target_of(target, timeout, retries)
         numbered = partial(enumerate, cases)
+        own_judge = judge_of(judge, workers)
+        # Variants are written and checked before the first question is asked.
+        variant_run = _plan_variants(suite, cases, own_judge)
+        if variant_run is not None:
+            suite = variant_run.suite_of_originals
         prepared = prepare(
             suite,
             cases=cast("Any", numbered),
             target=asked,
-            judge=judge_of(judge, workers),
+            judge=own_judge,
         )
-    with closing(prepared):
-        return _execute(prepared, out, progress, cases, frame)
+        with closing(prepared):
+            run = _execute(prepared, out, progress, cases, frame)
+            if variant_run is not None:
+                run.variants = _run_variants(variant_run, run, asked, own_judge, progress)
+            return run
+
+
+def _plan_variants(suite: Suite, cases: Sequence[Case], judge: Any) -> VariantRun | None:
+    if not suite.variants.kinds:
+        return None
+    from answerkey.robustness.run import VariantRun  # most calls ask no variants
+
+    return VariantRun.of_cases(suite, cases, judge=judge)
+
+
+def _run_variants(
+    variant_run: VariantRun, run: Run, target: Any, judge: Any, progress: bool
+) -> VariantReport:
+    """Ask the variants of a finished run: in its folder, or in memory where it has none."""
+    watch = make_progress(quiet=not progress, only_interactive=True)
+    try:
+        if run.folder is not None:
+            return variant_run.run(run.folder, watch, Stop(), target, judge)
+        return variant_run.run_in_memory(run.outcomes, target, judge, watch, Stop())
+    finally:
+        watch.finish()
 
 
 async def aevaluate(data: object, metrics: Metrics = (), **options: Any) -> Run:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas
 
     from answerkey.reports.svg_bars import Plot
+    from answerkey.robustness.run import VariantReport
     from answerkey.runs.manifest import Manifest
     from answerkey.runs.summary import Summary
 
@@ -43,6 +44,8 @@ class Run:
         self._outcomes = outcomes
         self._frame = frame  # the user's data frame, whose rows `to_pandas` gives back
         self.folder = folder
+        # The figures of the variants, where `evaluate` asked them.
+        self.variants: VariantReport | None = None
 
     @cached_property
     def manifest(self) -> Manifest:

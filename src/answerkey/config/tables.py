@@ -78,7 +78,10 @@ class VariantsTable(Table, frozen=True):
 
     kinds: Annotated[
         tuple[str, ...],
-        about("`typos`, `keywords`, `spoken`, `lowercase`, `greeting` or `module:function`."),
+        about(
+            "`typos`, `keywords`, `spoken`, `lowercase`, `greeting`, `injection`, `distractor`, "
+            "`module:function`; with a judge `paraphrase` and `translate:de`."
+        ),
     ] = ()
     per_case: Annotated[int, about("Variants of each kind for each case.", ge=1, le=100)] = 1
     seed: Annotated[int, about("Another seed makes other variants.")] = 0

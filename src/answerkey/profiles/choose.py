@@ -8,6 +8,7 @@ from answerkey.types import Case
 
 # Of two profiles that can score as many cases, the first: what a user writes as criteria is meant.
 _REASONS = {
+    "agent": "the cases say which tools are expected or forbidden",
     "criteria": "the cases bring criteria",
     "rag": "there are expected answers or passages",
     "retrieval": "there are rankings and relevance labels",
@@ -27,6 +28,9 @@ class ProfileChoice:
         has_answer = recorded is not None and recorded.answer is not None
         has_passages = recorded is not None and bool(recorded.passages)
         has_ranking = recorded is not None and (recorded.retrieved is not None or has_passages)
+        has_calls = recorded is not None and recorded.tools is not None
+        if self.live or has_calls:
+            self.scorable["agent"] += case.expected_tools is not None or bool(case.forbidden_tools)
         self.scorable["criteria"] += bool(case.requirements)
         if self.live or has_answer:
             self.scorable["rag"] += bool(case.expected) or has_passages

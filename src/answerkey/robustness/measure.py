@@ -12,6 +12,7 @@ from answerkey.comparison.significance import Difference, McNemar, difference, m
 from answerkey.intervals import Interval, cluster_interval, mean_interval
 from answerkey.types import Case, Outcome, Response, Score
 from answerkey.variants.expand import CONVERSATION, KIND, PARENT
+from answerkey.variants.planted import INJECTION, follows_injection
 
 # Scores (case, response) pairs: the case expects the answer to the original question.
 ScorePairs = Callable[[Sequence[tuple[Case, Response]]], Sequence[Score]]
@@ -118,8 +119,8 @@ def measure_variants(
 def _measure_kind(kind: str, pairs: _Pairs, score_pairs: ScorePairs) -> VariantFigures:
     units = _number_units(pairs.originals)
     scored = [n for n in range(len(pairs)) if _is_comparable(pairs, n)]
-    before = np.array([bool(pairs.originals[n].verdict.passed) for n in scored], float)
-    after = np.array([bool(pairs.variants[n].verdict.passed) for n in scored], float)
+    before = np.array([_holds(pairs, n, pairs.originals[n]) for n in scored], float)
+    after = np.array([_holds(pairs, n, pairs.variants[n]) for n in scored], float)
     clusters = np.array([units[n] for n in scored], int)
     routes = _compare_routes(pairs)
     return VariantFigures(
@@ -156,8 +157,18 @@ def _is_comparable(pairs: _Pairs, n: int) -> bool:
     about the bot.
     """
     original = pairs.originals[n].verdict
-    variant = pairs.variants[n].response
-    return original.score is not None and variant.error_kind != "infrastructure"
+    variant = pairs.variants[n]
+    is_injection = variant.case.extra.get(KIND) == INJECTION
+    has_verdict = original.score is not None or is_injection
+    return has_verdict and variant.response.error_kind != "infrastructure"
+
+
+def _holds(pairs: _Pairs, n: int, outcome: Outcome) -> bool:
+    """Whether an answer passes; of an injection, whether its instruction was not followed."""
+    child = pairs.variants[n].case
+    if child.extra.get(KIND) == INJECTION:
+        return not follows_injection(child, outcome.response.answer)
+    return bool(outcome.verdict.passed)
 
 
 def _ids(pairs: _Pairs, scored: Sequence[int], chosen: np.ndarray) -> tuple[str, ...]:

@@ -6,13 +6,16 @@ The headline figures of the run stay those of the original questions: variants n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from answerkey.errors import SettingsError
 from answerkey.files import json_text, write_file
+from answerkey.llm.chat import Chat
+from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.plan import make_plan
 from answerkey.robustness.gates import (
     VariantGate,
@@ -22,19 +25,22 @@ from answerkey.robustness.gates import (
 )
 from answerkey.robustness.measure import VariantFigures, measure_variants
 from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
-from answerkey.runs.execute import run_prepared
-from answerkey.runs.prepare import prepare, selected
+from answerkey.runs.execute import run_in_memory, run_prepared
+from answerkey.runs.prepare import Prepared, prepare, selected
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import is_run, read_manifest, read_outcomes
 from answerkey.runs.suite import Suite
 from answerkey.runs.summary import GateResult
 from answerkey.targets.resolve import kind_of
-from answerkey.types import Case, Response, Score
+from answerkey.types import Case, Outcome, Response, Score, Target
 from answerkey.variants.expand import CONVERSATION, KIND, Expansion, VariantPlan, expand_cases
+from answerkey.variants.planted import PLANTED_KINDS
+from answerkey.variants.reworded import is_reworded
 
 VARIANTS_FILE = "variants.json"
 _FOLDER = "variants"
 _CONSISTENCY = "answer_agreement"
+_PLANTING_TARGETS = ("rag",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +83,55 @@ class VariantRun:
     conversation_turns: int
 
     @classmethod
-    def of_suite(cls, suite: Suite, selection: Selection) -> VariantRun | None:
+    def of_suite(
+        cls, suite: Suite, selection: Selection, *, is_dry: bool = False
+    ) -> VariantRun | None:
         """The variants that the suite asks for, checked before the first question; None for none.
 
         Turns of a conversation are left out: a changed turn would change the turns that follow it.
         """
+        cases = (case for _, case in selected(suite, selection))
+        return cls.of_cases(suite, cases, is_dry=is_dry)
+
+    @classmethod
+    def of_cases(
+        cls, suite: Suite, cases: Iterable[Case], *, judge: object = None, is_dry: bool = False
+    ) -> VariantRun | None:
+        """The same for cases that are in memory; `judge` replaces the suite's judge."""
         settings = suite.variants
         gate_texts = split_gates(suite.gate)[1]
         gates = parse_variant_gates(gate_texts, settings.kinds)
         if not settings.kinds:
             return None
-        if kind_of(suite.target) == "recorded":
-            raise SettingsError(
-                "--variants needs a bot that can be asked, but the suite has recorded answers only; "
-                "add a [target]"
-            )
+        _check_target(suite)
         single: list[Case] = []
         turns = 0
-        for _, case in selected(suite, selection):
+        for case in cases:
             if CONVERSATION in case.extra:
                 turns += 1
             else:
                 single.append(case)
+        chat = None
+        if any(map(is_reworded, settings.kinds)) and not is_dry:
+            chat = _find_chat(judge or suite.judge, suite.folder)
         plan = VariantPlan(
-            settings.kinds, settings.per_case, settings.seed, settings.language, suite.folder
+            settings.kinds,
+            settings.per_case,
+            settings.seed,
+            settings.language,
+            suite.folder,
+            chat,
+            is_dry,
         )
         expansion = expand_cases(single, plan)
         if not expansion.children:
             raise SettingsError("--variants: no selected case has a variant of these kinds")
         return cls(suite, gates, expansion, turns)
+
+    @property
+    def suite_of_originals(self) -> Suite:
+        """The suite of the run itself: its gates are not those on variants."""
+        return replace(self.suite, gate=split_gates(self.suite.gate)[0])
 
     @property
     def count(self) -> int:
@@ -114,35 +140,88 @@ class VariantRun:
     def kinds(self) -> Counter[str]:
         return Counter(str(child.extra[KIND]) for child in self.expansion.children)
 
-    def run(self, run_folder: Path, watch: Watch, stop: Stop) -> VariantReport:
+    def run(
+        self,
+        run_folder: Path,
+        watch: Watch,
+        stop: Stop,
+        target: Target | None = None,
+        judge: Any = None,
+    ) -> VariantReport:
         """Ask the variants, or continue asking them, and compare with the answers of the run."""
-        finished = self._ask(run_folder / _FOLDER, watch, stop)
-        figures = measure_variants(
-            read_outcomes(run_folder), read_outcomes(finished.folder), score_agreement
+        # Without a path, `--resume` of the suite never mistakes the variants for a run of its own.
+        suite = replace(self.suite, name=f"{self.suite.name}-variants", gate=(), path=None)
+        folder = run_folder / _FOLDER
+        prepared = prepare(
+            suite.writing_to(folder), Selection(), self._read_children, target=target, judge=judge
         )
-        report = VariantReport(
+        with closing(prepared):
+            finished = _run_in_folder(prepared, folder, watch, stop)
+        originals = read_outcomes(run_folder)
+        report = self._report(originals, read_outcomes(finished.folder), finished)
+        write_file(run_folder / VARIANTS_FILE, f"{json_text(report.to_json())}\n")
+        return report
+
+    def run_in_memory(
+        self,
+        originals: Iterable[Outcome],
+        target: Target | None,
+        judge: Any,
+        watch: Watch,
+        stop: Stop,
+    ) -> VariantReport:
+        """Ask the variants and compare, without a folder."""
+        suite = replace(self.suite, name=f"{self.suite.name}-variants", gate=())
+        prepared = prepare(suite, cases=self._read_children, target=target, judge=judge)
+        with closing(prepared):
+            store, finished = run_in_memory(prepared, watch, stop)
+            return self._report(originals, store.outcomes(), finished)
+
+    def _report(
+        self, originals: Iterable[Outcome], children: Iterable[Outcome], finished: Finished
+    ) -> VariantReport:
+        figures = measure_variants(originals, children, score_agreement)
+        return VariantReport(
             figures=figures,
             gates=answer_variant_gates(self.gates, figures),
             impossible=dict(self.expansion.impossible),
             conversation_turns=self.conversation_turns,
             finished=finished,
         )
-        write_file(run_folder / VARIANTS_FILE, f"{json_text(report.to_json())}\n")
-        return report
-
-    def _ask(self, folder: Path, watch: Watch, stop: Stop) -> Finished:
-        # Without a path, `--resume` of the suite never mistakes the variants for a run of its own.
-        suite = replace(self.suite, name=f"{self.suite.name}-variants", gate=(), path=None)
-        suite = suite.writing_to(folder)
-        with closing(prepare(suite, Selection(), self._read_children)) as prepared:
-            options = Options(resume=_find_started_run(folder))
-            try:
-                return run_prepared(prepared, options, watch, stop)
-            except AlreadyFinished as already:
-                return Finished(already.folder)
 
     def _read_children(self) -> Iterator[tuple[int, Case]]:
         return enumerate(self.expansion.children)
+
+
+def _run_in_folder(prepared: Prepared, folder: Path, watch: Watch, stop: Stop) -> Finished:
+    options = Options(resume=_find_started_run(folder))
+    try:
+        return run_prepared(prepared, options, watch, stop)
+    except AlreadyFinished as already:
+        return Finished(already.folder)
+
+
+def _check_target(suite: Suite) -> None:
+    kind = kind_of(suite.target)
+    if kind == "recorded":
+        raise SettingsError(
+            "--variants needs a bot that can be asked, but the suite has recorded answers only; "
+            "add a [target]"
+        )
+    planted = [each for each in suite.variants.kinds if each in PLANTED_KINDS]
+    if planted and kind not in _PLANTING_TARGETS:
+        raise SettingsError(
+            f'the variant "{planted[0]}" puts a passage into the prompt, which answerkey can do for '
+            f'bots of its own only: [target] kind = "rag"; this one is "{kind}"'
+        )
+
+
+def _find_chat(judge: object, folder: Path) -> Chat | None:
+    """The language model of the judge; None for a judge without one."""
+    if judge is None:
+        return None
+    made = judge if hasattr(judge, "rubric") else load_judge(judge, None, folder)
+    return getattr(made, "chat", None)
 
 
 def _find_started_run(folder: Path) -> Path | None:

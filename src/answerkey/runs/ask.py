@@ -13,6 +13,7 @@ from answerkey.cases.whole_conversation import finish_whole, is_whole, whole_res
 from answerkey.runs.control import Stop
 from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Question, Response, Target, Turn
+from answerkey.variants.planted import planted_passage
 
 Numbered = tuple[int, Case]
 Answered = tuple[int, Case, Response]
@@ -139,7 +140,8 @@ def _ask_unit(
             # Its turns have been asked: the row of the conversation only puts them together.
             answered((n, finish_whole(case), whole_response(turns)))
             continue
-        response = target.ask(Question(case.id, case.question, turns))
+        question = Question(case.id, case.question, turns, planted_passage(case))
+        response = target.ask(question)
         answers[len(case.history), case.question] = _answered_turn(case, response)
         answered((n, replace(case, history=turns) if turns else case, response))
 

@@ -9,9 +9,12 @@ from pathlib import Path
 from random import Random
 
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.llm.chat import Chat
 from answerkey.types import Case
 from answerkey.user_code import load_object
 from answerkey.variants.phrasing import to_keywords, to_lower_case, to_speech, with_greeting
+from answerkey.variants.planted import PLANTED_KINDS, PlantedPassage, make_planted, plant
+from answerkey.variants.reworded import PARAPHRASE, TRANSLATE, is_reworded, reword
 from answerkey.variants.typos import add_typos, keyboard_of
 
 # Columns of a child case that name its parent and its kind; reports group by them.
@@ -35,6 +38,8 @@ class VariantPlan:
     seed: int = 0
     language: str = "en"
     folder: Path = field(default_factory=Path)  # where `module:function` is looked for
+    chat: Chat | None = None  # the model that writes paraphrases and translations
+    is_dry: bool = False  # count variants that a model would write, without asking it
 
 
 @dataclass(slots=True)
@@ -46,6 +51,7 @@ class Expansion:
 
 
 def built_in_kinds() -> tuple[str, ...]:
+    """The kinds that change the question without a language model."""
     return ("typos", "keywords", "spoken", "lowercase", "greeting")
 
 
@@ -61,8 +67,13 @@ def find_rewrite(kind: str, plan: VariantPlan) -> Rewrite:
     }
     if kind in built_in:
         return built_in[kind]
+    if is_reworded(kind):
+        if plan.is_dry:
+            return lambda case, _random: f"{case.question} [{kind}]"
+        return lambda case, _random: reword(case, kind, plan.chat)
     if ":" not in kind:
-        hint = did_you_mean(kind, built_in) or f"; there are {', '.join(built_in)}"
+        names = (*built_in, *PLANTED_KINDS, PARAPHRASE, f"{TRANSLATE}de")
+        hint = did_you_mean(kind, names) or f"; there are {', '.join(names)}"
         raise SettingsError(f'unknown variant "{kind}"{hint}, or module:function')
     rewrite = load_object(kind, plan.folder, "variants")
     return lambda case, _random: str(rewrite(case.question))
@@ -75,15 +86,33 @@ def expand_cases(cases: Iterable[Case], plan: VariantPlan) -> Expansion:
     >>> expand_cases([case], VariantPlan(("keywords",))).children[0].question
     'warranty blue kettle'
     """
-    rewrites = {kind: find_rewrite(kind, plan) for kind in plan.kinds}
+    rewrites = {kind: find_rewrite(kind, plan) for kind in plan.kinds if kind not in PLANTED_KINDS}
+    originals = list(cases)
     expansion = Expansion()
-    for case in cases:
-        for kind, rewrite in rewrites.items():
-            questions = _draw_questions(case, kind, rewrite, plan)
-            if not questions:
+    for case in originals:
+        for kind in plan.kinds:
+            if kind in PLANTED_KINDS:
+                children = _plant_children(case, kind, originals, plan)
+            else:
+                questions = _draw_questions(case, kind, rewrites[kind], plan)
+                children = _make_children(case, kind, questions)
+            if not children:
                 expansion.impossible[kind] += 1
-            expansion.children += _make_children(case, kind, questions)
+            expansion.children += children
     return expansion
+
+
+def _plant_children(case: Case, kind: str, others: Sequence[Case], plan: VariantPlan) -> list[Case]:
+    """The same question, with a passage that is put among those of the bot."""
+    random = Random(f"{plan.seed}:{kind}:{case.id}")
+    texts: dict[str, PlantedPassage] = {}
+    for _ in range(_TRIES * plan.per_case):
+        passage = make_planted(kind, case, others, random)
+        if passage is None or len(texts) == plan.per_case:
+            break
+        texts[passage.text] = passage
+    children = _make_children(case, kind, [case.question] * len(texts))
+    return [plant(child, passage) for child, passage in zip(children, texts.values(), strict=True)]
 
 
 def _draw_questions(case: Case, kind: str, rewrite: Rewrite, plan: VariantPlan) -> list[str]:
@@ -95,6 +124,8 @@ def _draw_questions(case: Case, kind: str, rewrite: Rewrite, plan: VariantPlan) 
         question = rewrite(case, random)
         if question is None or len(questions) == plan.per_case:
             break
+        if is_reworded(kind) and question in questions:
+            break  # the model writes the same again: asking more often costs and brings nothing
         if question.strip() != case.question.strip():
             questions[question] = None
     return list(questions)

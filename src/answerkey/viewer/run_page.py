@@ -41,6 +41,7 @@ from answerkey.viewer.library import (
     target_name,
 )
 from answerkey.viewer.render import respond
+from answerkey.viewer.variant_rows import read_variant_rows
 
 TABS = ("cases", "charts", "tables", "about")
 _MOST_COLUMNS = 7
@@ -119,6 +120,7 @@ def run_page(request: Request) -> Response:
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),
         card=card_lines(summary.judge) if summary.judge else [],
+        variants=read_variant_rows(folder),
     )
 
 

@@ -224,7 +224,7 @@ def run(options: RunOptions) -> int:
         return _finish(finished, same, options)
     if options.dry_run:
         settings = options.for_engine(folder)
-        variant_run = VariantRun.of_suite(suite, settings.selection)
+        variant_run = VariantRun.of_suite(suite, settings.selection, is_dry=True)
         suite = replace(suite, gate=split_gates(suite.gate)[0])
         return loop.dry_run(suite, settings, variant_run, as_json=options.as_json)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)

@@ -16,6 +16,7 @@ from typing import Any
 
 from answerkey.cli.output import done, print_json, say, show
 from answerkey.cli.run.options import RunOptions, suite_of_run
+from answerkey.coerce.values import is_number, table_of
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
@@ -135,6 +136,14 @@ _PASSAGE_CHARACTERS = 800  # the passages of one case, roughly
 _QUESTIONS_SHOWN = 10
 
 
+def _estimate_cost(judge: object, tokens: int) -> float | None:
+    """The cost of so many prompt tokens; None where the suite names no price."""
+    price = table_of(judge).get("price_in")
+    if not tokens or not is_number(price):
+        return None
+    return tokens * price / 1_000_000
+
+
 def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_json: bool) -> int:
     """Check everything and print what would be asked and what it might cost; ask and write nothing."""
     check_target(suite.target, suite.folder)
@@ -154,6 +163,10 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
     if prepared.scorer.judge.startswith("local"):
         calls = 0
     tokens = times * calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)
+    variant_count = 0 if variants is None else variants.count
+    # A variant is as long as its question, roughly.
+    variant_tokens = round(tokens * variant_count / prepared.count)
+    cost = _estimate_cost(suite.judge, tokens + variant_tokens)
     for warning in prepared.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -163,9 +176,15 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
             "target": target,
             "workers": suite.run.workers,
             "first": first,
-            "variants": 0 if variants is None else variants.count,
+            "variants": variant_count,
         }
-        judged = {"judge_calls": calls * prepared.answers, "judge_tokens_estimate": tokens}
+        judged = {
+            "judge_calls": calls * prepared.answers,
+            "judge_tokens_estimate": tokens,
+            "variant_judge_calls": calls * times * variant_count,
+            "variant_judge_tokens_estimate": variant_tokens,
+            "judge_cost_estimate": cost,
+        }
         print_json({**asked, "metrics": list(names), "profile": profile, **judged})
         return EXIT_OK
     often = f", {times} times each," if times > 1 else ""
@@ -178,6 +197,11 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
             show(f"  {kind}: {count}")
     show(f"metrics: {', '.join(names)}")
     show(f"judge: {format_count(calls * prepared.answers, 'call')}, about {tokens:,} tokens")
+    if variant_count and calls:
+        more = format_count(calls * times * variant_count, "call")
+        show(f"judge for the variants: {more}, about {variant_tokens:,} tokens")
+    if cost is not None:
+        show(f"cost of the judge: about {cost:.2g}; that of the target is not known beforehand")
     for case in first:
         show(f"  {case['id']}: {' '.join(case['question'].split())[:100]}")
     if prepared.count > len(first):
