@@ -257,6 +257,7 @@ def _check_response(response: Response) -> None:
     if answer is not None and not answer.strip() and not response.tools:
         raise InputError("the target returned an empty answer")
     size = len(answer or "") + sum(len(passage.text) for passage in response.passages)
+    size += sum(len(str(call.arguments)) + len(str(call.result)) for call in response.tools or ())
     if size > MAX_SIZE:
         limit = f"{MAX_SIZE // 1_000_000} MB"
         raise InputError(f"the target returned more than {limit}, more than an answer may be")

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from answerkey.errors import SettingsError
 from answerkey.language.claims import claims
+from answerkey.language.dates import dates, without_dates
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
 from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.entailed import entail
-from answerkey.text import numbers
+from answerkey.text import numbers, words
 from answerkey.types import Turn
 
 _SHARED = 2  # content words that two statements about one thing have in common
@@ -21,6 +22,7 @@ _SAME_WORDS = 0.5  # share of the content words that both have
 _SHORTEST = 4  # words of a statement; shorter ones are headings
 _SURE = 0.9  # probability of the entailment model, beside the rules
 _DENIED = 0.8  # probability by which the model alone decides about names
+_DENIED_SURELY = 0.88  # and about anything else
 _LABEL = re.compile(r"^[\W\d]*[\w /-]{1,30}:")
 _NAME = re.compile(r"(?<!^)\b[A-Z][a-z]+\b")
 _MOST_CLAIMS = 40
@@ -78,21 +80,44 @@ def _is_contradiction(statement: str, earlier: str, changed: set[str]) -> bool:
     earlier_stems = _stems(earlier)
     if _has_other_name(statement, earlier, changed):
         return _is_denied_by_model(statement, earlier)
-    shared = len(stems & earlier_stems)
-    if shared < _SHARED or stems & changed:
+    if stems & changed:
         return False
+    if _has_other_date(statement, earlier):
+        return True
+    shared = len(stems & earlier_stems)
+    if shared < _SHARED:
+        return False
+    if _is_restricted(statement, earlier) or _is_restricted(earlier, statement):
+        return True
     if shared / len(stems | earlier_stems) < _SAME_WORDS:
         return False
     if not _differ_in_one_figure(statement, earlier):
         return False
     if not contradicts(statement, earlier) and not contradicts(earlier, statement):
-        return False
+        return _is_denied_by_model(statement, earlier, _DENIED_SURELY)
     return _has_model_no_doubt(statement, earlier)
 
 
 def _stems(statement: str) -> set[str]:
     """The content words, without figures."""
     return {stem for stem in content_stems(statement) if not stem[:1].isdigit()}
+
+
+def _is_restricted(statement: str, earlier: str) -> bool:
+    """Whether one is about all and the other about a part: "open all day", "only open at noon"."""
+    has_part = not set(words(statement)).isdisjoint(phrase_list("restricting"))
+    has_all = not set(words(earlier)).isdisjoint(phrase_list("universal"))
+    return has_part and has_all
+
+
+def _has_other_date(statement: str, earlier: str) -> bool:
+    """Whether two statements are the same but for their date."""
+    days = [date for date in dates(statement) if date.parts > 1]
+    other_days = [date for date in dates(earlier) if date.parts > 1]
+    if len(days) != 1 or len(other_days) != 1 or days[0].agrees(other_days[0]) > 0:
+        return False
+    stems = _stems(without_dates(statement))
+    return bool(stems) and stems == _stems(without_dates(earlier))
 
 
 def _has_other_name(statement: str, earlier: str, changed: set[str]) -> bool:
@@ -107,12 +132,12 @@ def _has_other_name(statement: str, earlier: str, changed: set[str]) -> bool:
     return is_replaced and has_same_figures and len(shared - names) >= _SHARED
 
 
-def _is_denied_by_model(statement: str, earlier: str) -> bool:
+def _is_denied_by_model(statement: str, earlier: str, least: float = _DENIED) -> bool:
     try:
         pairs = entail([(earlier, statement), (statement, earlier)])
     except SettingsError:  # the packaged model is not installed
         return False
-    return all(pair.contradicted >= _DENIED for pair in pairs)
+    return all(pair.contradicted >= least for pair in pairs)
 
 
 def _differ_in_one_figure(statement: str, earlier: str) -> bool:

@@ -9,11 +9,13 @@ from enum import StrEnum
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
 from answerkey.metrics.conversation.asked_again import questions_in
-from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list
+from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
 from answerkey.types import Turn
 
 _SAME_MESSAGE = 0.75  # share of the words that two messages of the user have in common
 _SHORTEST_MESSAGE = 2  # content words
+_SHORTEST_QUESTION = 3  # content words; a short reply such as "8 pm" may be given twice
+_RECENT = 2  # answers at the end
 _LONGEST_CLOSING = 25  # words; longer messages say more than thanks
 
 
@@ -24,6 +26,7 @@ class Ending(StrEnum):
     ANSWERED = "the last question is answered"
     DISCONTENT = "the user is not content"
     REPEATED = "the user asks the same again"
+    STUCK = "the bot repeats an answer"
     REFUSED = "the last answer declines"
     OPEN = "the bot still asks"
     SILENT = "the last message has no answer"
@@ -53,6 +56,8 @@ def find_resolution(turns: Sequence[Turn]) -> Resolution:
         return Resolution(Ending.CONTENT, len(turns) - 1)
     if any(_is_same_message(last.user, turn.user) for turn in turns[:-1]):
         return Resolution(Ending.REPEATED, len(turns))
+    if _repeats_answer(turns):
+        return Resolution(Ending.STUCK, len(turns))
     if not last.answer.strip():
         return Resolution(Ending.SILENT, len(turns))
     if refusal(last.answer) == "full":
@@ -82,10 +87,19 @@ def is_closing(message: str) -> bool:
     return has_phrase(message, phrase_list("solved"))
 
 
+def _repeats_answer(turns: Sequence[Turn]) -> bool:
+    """Whether the bot gave one of its last answers before, word for word."""
+    answers = [plain(turn.answer) for turn in turns if turn.answer.strip()]
+    recent = answers[-_RECENT:]
+    return any(
+        answer in answers[: len(answers) - len(recent) + n] for n, answer in enumerate(recent)
+    )
+
+
 def _is_same_message(message: str, earlier: str) -> bool:
     stems = content_stems(message)
     other = content_stems(earlier)
-    if len(stems) < 2 or not other:
+    if len(stems) < _SHORTEST_QUESTION or not other:
         return False
     return len(stems & other) / len(stems | other) >= _SAME_MESSAGE
 
