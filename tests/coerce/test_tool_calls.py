@@ -62,8 +62,18 @@ def test_steps_of_langchain_agents_are_calls() -> None:
 
 
 def test_definitions_of_tools_are_no_calls() -> None:
-    function = {"name": "search", "description": "Finds hotels.", "parameters": {"type": "object"}}
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    function = {"name": "search", "description": "Finds hotels.", "parameters": schema}
     assert as_tool_calls([{"type": "function", "function": function}], "tools", PLACE) == ()
+    claude = {"name": "search", "description": "Finds hotels.", "input_schema": schema}
+    assert as_tool_calls([claude], "tools", PLACE) == ()
+    bare = {"type": "function", "function": {"name": "now", "description": "The time."}}
+    assert as_tool_calls([bare], "tools", PLACE) == ()
+
+
+def test_a_call_may_have_a_description() -> None:
+    call = SimpleNamespace(name="search", description="Finds hotels.", input_parameters=None)
+    assert as_tool_calls([call], "tools_called", PLACE) == (ToolCall("search"),)
 
 
 def test_calls_of_a_sub_agent_are_inside_the_call() -> None:

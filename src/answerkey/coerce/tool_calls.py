@@ -26,6 +26,7 @@ _NAMES: Mapping[str, Sequence[str]] = tomllib.loads(
 )["tool_call"]
 TEXT_ARGUMENT = "input"  # the name of arguments that are one text
 _DEEPEST_AGENT = 20
+_SCHEMA_KEYS = frozenset({"properties", "$schema"})
 
 
 def read_field(value: object, name: str) -> object:
@@ -68,11 +69,14 @@ def _read_calls(value: object, column: str, place: Place, depth: int) -> tuple[T
 
 
 def _is_definition(item: object) -> bool:
+    """Whether an object describes a tool, with the schema of its arguments, and calls nothing."""
     function = read_field(item, "function")
     described = item if function is None else function
-    if _read_part(described, "name") is None or read_field(described, "description") is None:
-        return False
-    return read_field(described, "arguments") is None and read_field(described, "args") is None
+    schemas = (read_field(described, name) for name in _NAMES["schemas"])
+    if any(is_mapping(schema) and _SCHEMA_KEYS & schema.keys() for schema in schemas):
+        return True
+    has_arguments = read_field(described, "arguments") is not None
+    return function is not None and not has_arguments and bool(read_field(described, "description"))
 
 
 def _read_call(item: object, column: str, place: Place, depth: int) -> ToolCall:
