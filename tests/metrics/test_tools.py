@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.api.adapters import cases_of
+from answerkey.api.rows import cases_of
 from answerkey.metrics.plan import make_plan
 
 TABLE = [
