@@ -30,7 +30,9 @@ def test_no_call_passes_where_none_is_expected() -> None:
 
 def test_without_calls_or_labels_a_case_is_not_scored() -> None:
     assert _outcome(tools=[SEARCH]).verdict.status == Status.UNSCORED
-    assert _outcome(expected_tools=[SEARCH]).verdict.status == Status.UNSCORED
+    verdict = _outcome(expected_tools=[SEARCH]).verdict
+    assert verdict.status == Status.UNSCORED
+    assert verdict.why == "Not scored: the response does not report its tool calls."
 
 
 @pytest.mark.parametrize(

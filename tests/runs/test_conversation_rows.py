@@ -82,3 +82,11 @@ def test_asking_again_fails_a_turn_and_its_conversation(profile: str) -> None:
     assert verdict.kind == Kind.ASKED_AGAIN
     assert "What is your order number?" in verdict.why
     assert run["chat-1#T2"].verdict.kind == ""
+
+
+def test_a_last_message_without_a_reply_is_no_error() -> None:
+    messages = [*MESSAGES, {"role": "user", "content": "###STOP###"}]
+    row = {"id": "chat-1", "messages": messages, "expected_tools": EXPECTED}
+    run = ak.evaluate([row], profile="agent", progress=False)
+    assert run["chat-1"].verdict.passed
+    assert all(outcome.response.error is None for outcome in run)

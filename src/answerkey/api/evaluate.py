@@ -23,6 +23,7 @@ from answerkey.metrics.registry import additional_metrics
 from answerkey.reports.write import write_reports
 from answerkey.runs.control import Options, Selection, Stop
 from answerkey.runs.execute import run_in_memory, run_prepared
+from answerkey.runs.left_out import leave_out_manual
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.suite import Suite, load_suite
@@ -89,6 +90,10 @@ def evaluate(
             f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
             "evaluate(data, target=my_function)"
         )
+    if target is None:
+        # As in a suite: a last message of the user that nobody answered is no error.
+        answered = leave_out_manual(enumerate(cases), answers_in_cases=True)
+        cases = [case for _, case in answered]
     source = str(data) if isinstance(data, (str, Path)) else NAME
     arguments = Arguments(
         name=name,

@@ -140,7 +140,8 @@ def _turns_of_chat(row: Mapping[str, object], place: Place) -> Iterator[dict[str
         columns: dict[str, object] = {"question": turn.user}
         if turn.answer:
             columns["answer"] = turn.answer
-        if has_calls:
+        # A last message of the user without a reply has no response at all.
+        if turn.tools or (has_calls and turn.answer):
             columns["tools"] = turn.tools
         yield columns
 

@@ -25,6 +25,7 @@ from answerkey.types import (
 Scores = Mapping[str, Score]
 _STRONG = 0.8
 _WEAK = 0.6
+_CALLS = "tool_f1"  # a profile with this metric is about tool calls
 _EPSILON = 1e-9  # 0.7 reached by a sum of products is 0.7
 
 
@@ -196,6 +197,8 @@ def _describe_missing_input(
     lines: Sequence[ProfileLine], case: Case, response: Response, scores: Scores
 ) -> str:
     """The inputs that the metrics which can find a wrong answer would need."""
+    if any(line.metric == _CALLS for line in lines):
+        return _describe_missing_calls(case, response)
     missing: list[str] = []
     if not case.expected:
         missing.append("no expected answer")
@@ -208,6 +211,12 @@ def _describe_missing_input(
         if score.value is None and score.reason and line.evidence != Evidence.NEVER:
             return score.reason
     return " and ".join(missing) or "no criterion of the profile is applicable"
+
+
+def _describe_missing_calls(case: Case, response: Response) -> str:
+    if response.tools is None and case.expected_tools is not None:
+        return "the response does not report its tool calls"
+    return "no expected tools and no expected answer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,10 @@ class Conversation:
 def read_conversation(case: Case, response: Response) -> Conversation | None:
     """The conversation that a case and its response belong to; None for a single question."""
     if response.turns:
-        turns = (*case.history, *response.turns)
+        # The row of a conversation may keep its messages as history: they are in the response.
+        is_whole = case.extra.get("whole_conversation") is True
+        history = () if is_whole else case.history
+        turns = (*history, *response.turns)
         return Conversation(turns) if len(turns) >= _SHORTEST else None
     if not case.history:
         return None
