@@ -11,14 +11,14 @@ import click
 
 from answerkey.cli.output import COUNT
 from answerkey.config.declare import TomlTable
+from answerkey.config.tables import PRESETS
 from answerkey.errors import SettingsError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 judge_option = click.option(
     "--judge",
-    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint "
-    "(with --judge-model).",
+    help=f"local, {', '.join(PRESETS)}, or the URL of an endpoint (with --judge-model).",
 )
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
 module_option = click.option(

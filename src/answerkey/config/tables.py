@@ -20,7 +20,7 @@ PYTHON_PREFIX = "python:"  # begins the name of a function in place of a model
 EMPTY = msgspec.field(default_factory=TomlTable)
 
 # Endpoints of language models by name: address, default model, variable with the key.
-PRESETS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+PRESETS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     (files("answerkey.config") / "presets.toml").read_text(encoding="utf-8")
 )
 
@@ -132,7 +132,8 @@ class ChatTable(Table, frozen=True):
     """A language model: where it is and how it is asked."""
 
     preset: Annotated[
-        str | None, about("`groq`, `openai`, `ollama`, `vllm`, `llama-cpp`; of a judge `local`.")
+        str | None,
+        about(f"`{'`, `'.join(PRESETS)}`; of a judge `local`."),
     ] = None
     base_url: Annotated[
         str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address
@@ -141,6 +142,18 @@ class ChatTable(Table, frozen=True):
     api_key_env: Annotated[
         Variable, about("Name of the environment variable with the key, never the key itself.")
     ] = ""
+    api: Annotated[
+        Literal["openai", "anthropic", "gemini"], about("The form of requests and replies.")
+    ] = "openai"
+    key_header: Annotated[
+        Line, about("Header of the key, where it is not `Authorization`: `api-key` for Azure.")
+    ] = ""
+    structured_output: Annotated[
+        Literal["json_schema", "json_object", "tool", "prompt"] | None,
+        about(
+            "How JSON is asked for first. Default: by schema; what is refused is asked otherwise."
+        ),
+    ] = None
     concurrency: Annotated[int, about("Requests at the same time.", ge=1)] = 20
     requests_per_minute: Annotated[int, about("Requests per minute; 0 is no limit.", ge=0)] = 0
     timeout: Annotated[float, about("Seconds for one reply.", ge=0.001)] = 30.0

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible chat endpoint: requests until there is a reply or a reason why there is none."""
+"""A chat endpoint over HTTP: requests until there is a reply or a reason why there is none."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import EndpointError, SettingsError, did_you_mean
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
+from answerkey.llm.dialects import choose_dialect
 from answerkey.llm.limiter import (
     Failure,
     Fatal,
@@ -39,8 +40,9 @@ MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
 # How structured output is asked for, best first: json_schema, json_object with the schema, a tool call, the prompt alone.
 RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
 NAME = "verdict"
+_OF_MODEL = ("context_window", "structured_output")  # settings that another model may not share
 _UNSUPPORTED = re.compile(
-    r"unsupported|not supported|does not support|unrecognized|unknown (?:parameter|field|argument)|not permitted",
+    r"unsupported|not supported|deprecated|does not support|unrecognized|unknown (?:parameter|field|argument)|not permitted",
     re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
@@ -65,7 +67,7 @@ def read_chat(
     if isinstance(preset, str) and preset not in PRESETS:
         hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
         raise SettingsError(f'{where} has no preset "{preset}"{hint}')
-    settings = read_table(kind, {**PRESETS.get(str(preset), {}), **table}, where)
+    settings = read_table(kind, {**_preset_table(str(preset), kind, table), **table}, where)
     for name in ("base_url", "model"):
         if not getattr(settings, name):
             with_preset = f' with the preset "{preset}"' if preset else ""
@@ -75,14 +77,27 @@ def read_chat(
     )
 
 
+def _preset_table(
+    preset: str, kind: type[ChatTable], table: Mapping[str, object]
+) -> dict[str, object]:
+    """The preset's settings that the table can have; those of its default model only with that model."""
+    stated = PRESETS.get(preset, {})
+    values = {key: value for key, value in stated.items() if key in kind.__struct_fields__}
+    if table.get("model", stated.get("model")) != stated.get("model"):
+        for key in _OF_MODEL:
+            values.pop(key, None)
+    return values
+
+
 class Endpoint:
     """A `Chat` over HTTP; one limiter and one pool of connections for all its calls."""
 
     def __init__(self, settings: ChatTable, limits: RetryLimits | None = None) -> None:
         self.settings = settings
         self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, limits)
-        self._url = f"{settings.base_url}/chat/completions"
-        self._ladder = Ladder()
+        self._dialect = choose_dialect(settings.api, settings.key_header)
+        self._url = self._dialect.address(settings.base_url, settings.model)
+        self._ladder = Ladder(settings.structured_output)
         self._last_schema: tuple[Schema, Schema] = {}, {}
         self._parameters: Mapping[str, object] = {
             "temperature": settings.temperature,
@@ -96,7 +111,7 @@ class Endpoint:
         }
         key = key_from_variable(settings.api_key_env)
         if key:
-            headers["authorization"] = f"Bearer {key}"
+            headers |= self._dialect.headers(key)
         self._client = HttpClient(
             self._url, headers, timeout=settings.timeout, secrets=Secrets([key])
         )
@@ -168,7 +183,7 @@ class Endpoint:
         parameters: Mapping[str, object],
     ) -> Reply:
         asked = request_fields(rung, messages, self._schema_of(schema, rung) if schema else None)
-        request = {"model": self.model, **parameters, **asked}
+        request = self._dialect.request({"model": self.model, **parameters, **asked})
         try:
             content = msgspec.json.encode(request)
         except UnicodeEncodeError:  # half a surrogate pair
@@ -211,7 +226,7 @@ class Endpoint:
 
     def _read(self, body: str, rung: str) -> Reply:
         try:
-            given = self._client.secrets.hide_in(json.loads(body))
+            given = self._dialect.reply(self._client.secrets.hide_in(json.loads(body)))
             if given.get("error") and not given.get("choices"):
                 raise Transient(f"HTTP 200 with an error: {error_message(body)}", body)
             choice = given["choices"][0]
@@ -310,8 +325,8 @@ def _count(value: object) -> int | None:
 class Ladder:
     """The rung to ask on. A rung counts as known once a reply came on it; then no other is tried."""
 
-    def __init__(self) -> None:
-        self._rung = RUNGS[0]
+    def __init__(self, first: str | None = None) -> None:
+        self._rung = RUNGS[0] if first in (None, "json_schema") else first
         self.known = False
 
     @property
