@@ -31,7 +31,7 @@ def row(name: str, question: str, expected: str = "", **more: object) -> dict[st
 
 @pytest.mark.parametrize(
     "question",
-    ["How long is it?", "What does it cost?", "Why?", "How does this work?", "Who is he?"],
+    ["How long is it?", "What does it cost?", "How does this work?", "Wie lange ist das?"],
 )
 def test_a_question_without_a_subject_names_nothing(question: str) -> None:
     assert kinds([row("a", question, "30 days")]) == {"a": ["names nothing"]}
@@ -43,7 +43,7 @@ def test_a_question_without_a_subject_names_nothing(question: str) -> None:
         "How long is the Nile?",
         "What does the pass cost?",
         "Is it possible to return used bulbs?",
-        "Wann öffnet es?",
+        "Wann öffnet das Museum?",
         "What is RLHF?",
     ],
 )

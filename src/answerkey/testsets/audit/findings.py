@@ -68,6 +68,7 @@ RULES: Mapping[FindingKind, str] = {
 # A repeated question counts twice and a superfluous label lowers recall, but neither turns a right
 # answer into a wrong one. The weights only order the list.
 _LESS_HARM: Mapping[FindingKind, float] = {
+    FindingKind.EMPTY_PASSAGE: 0.8,
     FindingKind.BETTER_PASSAGE: 0.8,
     FindingKind.NAMES_NOTHING: 0.8,
     FindingKind.LABEL_ADDS_NOTHING: 0.6,

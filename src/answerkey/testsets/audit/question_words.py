@@ -59,12 +59,21 @@ class SetLanguage:
 
 
 def language_of_cases(cases: Sequence[Case]) -> SetLanguage:
-    """The language of the questions and expected answers; few short English questions are English."""
+    """The language of the questions and expected answers."""
     texts = [" ".join((case.question, *case.expected)) for case in cases]
-    code = detect_language(texts)
-    if not code and all(text.isascii() for text in texts):
-        code = _ENGLISH  # too little text to tell, and no letter of another language
-    return SetLanguage(code)
+    return SetLanguage(detect_language(texts) or _language_of_few_words(texts))
+
+
+def _language_of_few_words(texts: Sequence[str]) -> str:
+    """The language with most stop words, where there is too little text for `detect_language`."""
+    every_word = [word for text in texts for word in words(text)]
+    counts = {
+        code: sum(word in stop_words(code) for word in every_word) for code in _data()["generic"]
+    }
+    best = max(counts, key=lambda code: counts[code])
+    if counts[best] > counts[_ENGLISH]:
+        return best
+    return _ENGLISH if all(text.isascii() for text in texts) else ""
 
 
 def _word_list(name: str, code: str) -> frozenset[str]:
