@@ -1,4 +1,4 @@
-"""Dates, decades and centuries as people write them."""
+"""Dates as people write them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,6 @@ _DATE = re.compile(
 )
 # Also a verb, a name, or the end of another word: a month only with a day or a year beside it.
 _AMBIGUOUS_MONTHS = frozenset({"may", "mar", "march", "sep", "dec", "jan"})
-_PERIOD = re.compile(
-    r"\b(?P<decade>[12]\d\d0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[\s-]+centur",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +115,3 @@ def _read_named(match: re.Match[str], day: str | None) -> Date:
 def without_dates(text: str, years: bool = False) -> str:
     """The text without its dates, but with its bare years unless `years`."""
     return _DATE.sub(lambda match: match[0] if match["only"] and not years else " ", text)
-
-
-@lru_cache(maxsize=4096)
-def periods(text: str) -> tuple[tuple[int, int], ...]:
-    """Every decade and century as its first and last year: `1920s`, `16th century`."""
-    return tuple(_read_period(match) for match in _PERIOD.finditer(text))
-
-
-def _read_period(match: re.Match[str]) -> tuple[int, int]:
-    if match["decade"]:
-        first = int(match["decade"])
-        years = 99 if first % 100 == 0 else 9  # the 1900s are usually the century
-        return first, first + years
-    last = int(match["century"]) * 100
-    return last - 100, last

@@ -128,12 +128,7 @@ def _columns(names: Sequence[str], checked: Sequence[CheckedFacts]) -> dict[str,
     }
     if not any(one.calls for one in checked):
         return scores
-    used = [
-        of_all_calls(one.calls) | {key: one.calls[0].get(key) for key in ("model", "call")}
-        if one.calls
-        else {}
-        for one in checked
-    ]
+    used = [_describe_calls(one.calls) for one in checked]
     with_calls = {
         name: [
             replace(score, details={**score.details, **call})
@@ -144,11 +139,18 @@ def _columns(names: Sequence[str], checked: Sequence[CheckedFacts]) -> dict[str,
     return cost_once(with_calls)
 
 
+def _describe_calls(calls: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """The cost of all calls for one answer, with the model and the name of the first call."""
+    if not calls:
+        return {}
+    return of_all_calls(calls) | {key: calls[0].get(key) for key in ("model", "call")}
+
+
 def check_facts(
     pairs: Sequence[Pair], decider: Decider | None = None, *, passages: bool = False
 ) -> list[CheckedFacts]:
     """Four questions per answer, decided in one batch for all answers."""
-    asked: list[Asked] = []
+    questions: list[Asked] = []
     cut: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for case, response in pairs:
         answer = response.answer or ""
@@ -157,13 +159,13 @@ def check_facts(
         own = claims(answer)
         cut.append((facts, own))
         contexts = response.contexts if passages else ()
-        asked += [
+        questions += [
             Asked(case.question, (answer,), facts),
             Asked(case.question, (expected,), own),
             Asked(case.question, contexts, facts if passages else ()),
             Asked(case.question, contexts, own if passages else ()),
         ]
-    decided = (decider or LocalDecider()).decide(asked)
+    decided = (decider or LocalDecider()).decide(questions)
     checked: list[CheckedFacts] = []
     for n, (facts, own) in enumerate(cut):
         four = decided[4 * n : 4 * n + 4]
@@ -183,12 +185,12 @@ def fact_recall(one: CheckedFacts) -> Score:
     """The share of the expected facts that the answer states, with each fact in its details."""
     if not one.facts:
         return Score.not_applicable("the expected answer states no fact")
-    found = [decision.holds for decision in one.in_answer]
-    missing = [fact for fact, hit in zip(one.facts, found, strict=True) if not hit]
-    details = {"facts": _listed(one.facts, one.in_answer, "found", "missing")}
+    stated = [decision.holds for decision in one.in_answer]
+    missing = [fact for fact, hit in zip(one.facts, stated, strict=True) if not hit]
+    details = {"facts": _list_decisions(one.facts, one.in_answer, "found", "missing")}
     return Score(
-        sum(found) / len(found),
-        _reason(one, f"{sum(found)} of {format_count(len(found), 'fact')} found", missing),
+        sum(stated) / len(stated),
+        _reason(one, f"{sum(stated)} of {format_count(len(stated), 'fact')} found", missing),
         details=details,
     )
 
@@ -199,22 +201,24 @@ def _precision(one: CheckedFacts) -> Score:
     right = [decision.holds for decision in one.in_expected]
     wrong = [claim for claim, ok in zip(one.claims, right, strict=True) if not ok]
     details = {
-        "claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")
+        "claims": _list_decisions(
+            one.claims, one.in_expected, "supported", "not in the expected answer"
+        )
     }
     reason = f"{sum(right)} of {format_count(len(right), 'claim')} supported by the expected answer"
     return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
 
 
 def _f1(one: CheckedFacts) -> Score:
-    found = fact_recall(one)
+    recalled = fact_recall(one)
     right = _precision(one)
-    recall = found.value
+    recall = recalled.value
     precision = right.value
     if recall is None:
         return Score.not_applicable("the expected answer states no fact")
     total = recall + (precision or 0.0)
     value = 2 * recall * (precision or 0.0) / total if total else 0.0
-    details = {**found.details, **right.details}
+    details = {**recalled.details, **right.details}
     return Score(
         value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}", details=details
     )
@@ -232,10 +236,10 @@ def _contradictions(one: CheckedFacts) -> Score:
 def _context_recall(one: CheckedFacts) -> Score:
     if not one.facts:
         return Score.not_applicable("the expected answer states no fact")
-    found = [decision.holds for decision in one.facts_in_passages]
-    missing = [fact for fact, hit in zip(one.facts, found, strict=True) if not hit]
-    reason = f"{sum(found)} of {format_count(len(found), 'fact')} in the passages"
-    return Score(sum(found) / len(found), _reason(one, reason, missing))
+    stated = [decision.holds for decision in one.facts_in_passages]
+    missing = [fact for fact, hit in zip(one.facts, stated, strict=True) if not hit]
+    reason = f"{sum(stated)} of {format_count(len(stated), 'fact')} in the passages"
+    return Score(sum(stated) / len(stated), _reason(one, reason, missing))
 
 
 def _utilisation(one: CheckedFacts) -> Score:
@@ -289,18 +293,24 @@ def _share(one: CheckedFacts, chosen: Sequence[str], what: str) -> Score:
     return Score(len(chosen) / len(one.claims), _reason(one, reason, chosen))
 
 
-def _listed(
+def _list_decisions(
     texts: Sequence[str], decisions: Sequence[Decision], yes: str, no: str
 ) -> list[dict[str, object]]:
     return [
         {
             "text": text,
-            "state": yes if decision.holds else "contradicted" if decision.contradicted else no,
+            "state": _state(decision, yes, no),
             "probability": round(decision.supported, 4),
             "quote": decision.quote,
         }
         for text, decision in zip(texts, decisions, strict=True)
     ]
+
+
+def _state(decision: Decision, yes: str, no: str) -> str:
+    if decision.holds:
+        return yes
+    return "contradicted" if decision.contradicted else no
 
 
 def _reason(one: CheckedFacts, count: str, examples: Sequence[str]) -> str:

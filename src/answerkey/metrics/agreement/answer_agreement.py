@@ -7,6 +7,7 @@ English. How well the value agrees with people is in docs/validity.md.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -35,9 +36,8 @@ UNSURE = (0.35, 0.65)
 MOST = (
     0.7  # share of the question's words in what an answer declines: then it declines what was asked
 )
-# A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models
-# often miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
-RULED = 0.1
+# The fitted models know the rules' log-odds as one feature. The part above FROM counts once more, and what the models often
+# miss overrules them: a different sign or bound, an answer that is denied, and junk.
 SURELY_RULED = 0.6
 FROM = 4.0
 OVERRULED = -5.0
@@ -45,7 +45,6 @@ MOST_BESIDE_LONG = 3.0  # log-odds: one rule for short answers must not decide o
 UNRELATED = -1.5  # log-odds at most, of an answer that shares nothing with the expected one
 LONGEST_DENIED = 6  # words of an expected answer that can be denied as a whole
 LEAST_JUNK = 40  # words
-REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
 # What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
 BESIDE = (
     "exact",
@@ -63,8 +62,6 @@ BESIDE = (
     "asks_count",
     "answer_length",
     "reference_length",
-    "asked_declined",
-    "should_refuse",
 )
 _NEGATION = re.compile(r"\b(?:no|not|never)\b|n['’]t\b", re.IGNORECASE)
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
@@ -106,15 +103,6 @@ def word_features(case: Case, response: Response) -> dict[str, float] | None:
     if not any(ch.isalnum() for ch in answer):
         return None
     f = features_of(compared_with(answer, case.expected, case.question))
-    f["declines_in_part"] = float(answer != without_frame(response.answer or ""))
-    f["refused"], f["should_refuse"] = (
-        REFUSED[refusal(text)] for text in (response.answer or "", case.expected[0])
-    )
-    f["asked_declined"] = 0.0
-    if f["declines_in_part"]:
-        f["asked_declined"] = float(
-            len(_stems(case.question) & (_stems(response.answer or "") - _stems(answer)))
-        )
     f["by_rules"] = log_odds(f)
     f["denied_outright"] = float(_is_denied(answer, references(case.expected)))
     f["junk"] = float(_is_junk(answer))
@@ -156,20 +144,29 @@ def _compared_part(case: Case, response: Response) -> str:
     return answering_part(answer)
 
 
-def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) -> list[float]:
+def agreement_odds(features: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) -> list[float]:
     """The log-odds of each answer: by words, then with the entailment model where it knows the language."""
+    return with_models(features, second_rows(features, [0.0] * len(features), pairs))
+
+
+def with_models(
+    features: Sequence[Mapping[str, float]], rows: Sequence[Mapping[str, float] | None]
+) -> list[float]:
+    """The log-odds by both models and the rules. `rows` has the entailment model's verdicts, None without any."""
+    if not features:
+        return []
     by_words = load_fitted("agreement/agreement")
-    if found:
-        odds = by_words.log_odds(_matrix(found, by_words.features))
-    else:
-        odds = np.zeros(0)
-    rows = second_rows(found, odds.tolist(), pairs)
-    asked = [n for n, row in enumerate(rows) if row]
-    if asked:
+    odds = by_words.log_odds(_matrix(features, by_words.features))
+    places = [n for n, row in enumerate(rows) if row]
+    if places:
         second = _second()
-        odds[asked] = second.log_odds(_matrix([rows[n] or {} for n in asked], second.features))
-    odds = odds + [ruled(f) for f in found]
-    for n, (f, row) in enumerate(zip(found, rows, strict=True)):
+        inputs = [
+            {**(rows[n] or {}), **{name: features[n][name] for name in BESIDE}, "words": odds[n]}
+            for n in places
+        ]
+        odds[places] = second.log_odds(_matrix(inputs, second.features))
+    odds = odds + [ruled(f) for f in features]
+    for n, (f, row) in enumerate(zip(features, rows, strict=True)):
         if _shares_nothing(f) and not (row and row["model"] > 0):
             odds[n] = min(odds[n], UNRELATED)
     return odds.tolist()
@@ -185,28 +182,28 @@ def _shares_nothing(f: Mapping[str, float]) -> bool:
 def ruled(f: Mapping[str, float]) -> float:
     """What the rules add to the fitted log-odds."""
     odds = f["by_rules"]
-    beyond = max(0.0, abs(odds) - FROM)
-    lacks_figure = f["declines_in_part"] and f["figures"] and f["figures_found"] < 1
+    beyond = math.copysign(max(0.0, abs(odds) - FROM), odds)
     is_wrong = f["other_sign"] or f["other_bound"] or f["denied_outright"] or f["junk"]
-    sure = OVERRULED if is_wrong or lacks_figure else 0.0
-    return RULED * odds + (SURELY_RULED - RULED) * (beyond if odds > 0 else -beyond) + sure
+    return SURELY_RULED * beyond + (OVERRULED if is_wrong else 0.0)
 
 
 def second_rows(
-    found: Sequence[Mapping[str, float]], odds: Sequence[float], pairs: Sequence[Pair]
+    features: Sequence[Mapping[str, float]], odds: Sequence[float], pairs: Sequence[Pair]
 ) -> list[dict[str, float] | None]:
     """What the second model is given for each answer; None where there is no entailment model for it."""
-    asked = [
+    texts = [
         (case.question, _compared_part(case, response), case.expected) for case, response in pairs
     ]
-    return [
-        {name: f[name] for name in BESIDE}
-        | {"words": odd}
-        | dict(zip(VERDICT_FEATURES, verdict, strict=True))
-        if verdict is not None
-        else None
-        for f, odd, verdict in zip(found, odds, model_verdicts(asked), strict=True)
-    ]
+    rows: list[dict[str, float] | None] = []
+    for f, by_words, verdict in zip(features, odds, model_verdicts(texts), strict=True):
+        if verdict is None:
+            rows.append(None)
+            continue
+        row = {name: f[name] for name in BESIDE}
+        row["words"] = by_words
+        row |= zip(VERDICT_FEATURES, verdict, strict=True)
+        rows.append(row)
+    return rows
 
 
 @cache
@@ -361,8 +358,8 @@ def _notes(f: Mapping[str, float]) -> list[str]:
         notes.append("the figure is the most for the least")
     if f["exchanged"]:
         notes.append("a figure of something else, or with the other direction")
-    if f["other_direction"]:
-        notes.append("the other direction or order")
-    if f["other_of_kind"] or f["item_replaced"]:
-        notes.append("another item in place of an expected one")
+    if f["other_quantity"] and not f["contains"]:
+        notes.append("another quantity of the same kind, or another unit")
+    if f["other_names"]:
+        notes.append("other names in place of the expected ones")
     return notes

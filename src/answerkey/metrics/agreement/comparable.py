@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.language.dates import Date, dates, periods
+from answerkey.language.dates import Date, dates
 from answerkey.language.numbers import COUNTED, in_digits, without_fractions
 from answerkey.language.quantities import Figure, figures, unit_asked
 from answerkey.language.sentences import Piece, pieces
@@ -87,7 +87,6 @@ class Text:
     squashed: str
     figures: tuple[Figure, ...]
     dates: tuple[Date, ...]
-    periods: tuple[tuple[int, int], ...]
     names: frozenset[str]
     capitals: frozenset[str]
     declines: bool
@@ -117,7 +116,6 @@ def read(text: str) -> Text:
         squashed=_SQUASHED.sub("", unaccented(plain.lower())),
         figures=figures(plain)[:FIGURES_READ],
         dates=dates(plain),
-        periods=periods(plain),
         names=frozenset(word.stem for word in words if word.capital),
         capitals=frozenset(re.findall(r"\b[A-Z]{2,6}\b", plain)),
         declines=bool(_REFUSAL.search(plain)),

@@ -13,7 +13,6 @@ from answerkey.language.figure_match import figures_agree
 from answerkey.language.quantities import Figure, in_unit
 from answerkey.language.refusal import refusal
 from answerkey.language.stems import stem
-from answerkey.language.words import opposites
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
 from answerkey.metrics.agreement.figure_context import implied
 from answerkey.metrics.agreement.rules import conclusions
@@ -58,11 +57,10 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f |= _beyond(said, wanted, asked.vocabulary)
     f |= _figures(said, key, asked)
     f |= _dates(said, wanted)
-    f |= _manner(said, wanted)
+    f["declines"] = float(said.declines and not wanted.declines)
     f |= conclusions(said, wanted, asked, key, near)
     f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
     f["declines"] *= refusal(answer) != "none" or not f["same_side"]
-    f["declines_in_part"] = 0.0
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))
     return f
@@ -111,16 +109,10 @@ def _words(
         "recall_new": _mean([close[token] for token in sought]),
         "telling": sum(w * close[t] for w, t in zip(weights, sought, strict=True))
         / (sum(weights) or 1.0),
-        "all_asked": float(not new),
-        "worst_new": min((close[token] for token in new), default=recall),
         "missing_weight": max(
             (rareness(token) for token in new if close[token] < NEAR), default=0.0
         ),
-        "last": close[wanted.content[-1]] if wanted.content else 0.0,
-        "first": close[wanted.content[0]] if wanted.content else 0.0,
-        "head": _mean(head)
-        if head
-        else recall,  # the part before a comma: `Surrey` of `Surrey, England`
+        "head": _mean(head or [recall]),  # the part before a comma: `Surrey` of `Surrey, England`
     }
 
 
@@ -180,20 +172,8 @@ def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, flo
     return {
         "figures": min(3.0, len(key)),
         "figures_found": _mean([float(hit) for hit in found]) if key else 0.5,
-        "first_figure": float(found[0]) if key else 0.5,
         "figures_wrong": float(bool(key) and bool(fresh) and not any(found)),
-        "figures_none": float(bool(key) and not fresh),
-        "figure_gap": 0.0
-        if any(found)
-        else min((_gap(a, b) for a in key for b in fresh), default=1.0),
     }
-
-
-def _gap(one: Figure, other: Figure) -> float:
-    """How far two figures are apart, as a ratio: 0 for the same, 1 for a factor of e or more."""
-    if one.value == 0 or other.value == 0:
-        return 1.0
-    return min(1.0, abs(math.log(abs(one.value)) - math.log(abs(other.value))))
 
 
 def _dates(said: Text, wanted: Text) -> dict[str, float]:
@@ -203,33 +183,10 @@ def _dates(said: Text, wanted: Text) -> dict[str, float]:
     ]
     parts = max((other.parts for other in wanted.dates), default=0)
     shared = max((mine.shared(other) for other in wanted.dates for mine in said.dates), default=0)
-    years = [other.year for other in wanted.dates if other.year]
-    mine = [date.year for date in said.dates if date.year]
-    spanned = any(low <= year <= high for year in years for low, high in said.periods)
-    spanning = any(low <= year <= high for year in mine for low, high in wanted.periods)
     return {
         "date": _mean(verdicts) if verdicts else 0.5,
         "date_parts": parts,
         "date_shared": shared,
-        "date_extra": parts - shared,
-        "period": float(spanned or spanning) if (years and said.periods) or wanted.periods else 0.5,
-        "years_apart": min(
-            (min(20, abs(one - other)) for one in years for other in mine), default=20
-        ),
-    }
-
-
-def _manner(said: Text, wanted: Text) -> dict[str, float]:
-    turned = [
-        t
-        for t in set(wanted.content) - said.vocabulary
-        if opposites().get(t, frozenset()) & said.vocabulary
-    ]
-    return {
-        "declines": float(said.declines and not wanted.declines),
-        "both_decline": float(said.declines and wanted.declines),
-        "negation_differs": float((said.negations > 0) != (wanted.negations > 0)),
-        "opposed": min(3.0, len(turned)),
     }
 
 

@@ -20,6 +20,9 @@ from answerkey.types import Pair, Score
 # second on the three terms; in between both count. Measured by tools/local_judge/long_study.py.
 SHORT_TO = 15
 LONG_FROM = 40
+# Words of either text. Longer ones are left to the model for short answers: a document is no answer
+# to one question, and each of its sentences would be compared with the whole other text.
+LONGEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,10 @@ class LongVerdict:
 
 
 def long_weight(answer: str, expected: Sequence[str]) -> float:
-    """0 for a short expected answer, 1 for a long one."""
+    """0 for a short expected answer and for a text that is no answer, 1 for a long expected answer."""
     length = len(nearest(answer, expected).split())
+    if max(length, len(answer.split())) > LONGEST:
+        return 0.0
     return min(1.0, max(0.0, (length - SHORT_TO) / (LONG_FROM - SHORT_TO)))
 
 

@@ -23,13 +23,11 @@ from answerkey.language.numbers import in_digits
 from answerkey.language.sentences import language_of, pieces, sentence_spans
 from answerkey.text import words
 
-# Log-odds: the answer states what is expected, denies it; the same the other way round; the least of the expected facts that
-# the answer states; the most of the answer's claims that the expected answer denies.
+# Log-odds: the answer states what is expected; the other way round; the least of the expected facts that the answer
+# states; the most of the answer's claims that the expected answer denies.
 VERDICT_FEATURES = (
     "model",
-    "model_denies",
     "model_back",
-    "model_back_denies",
     "least_fact",
     "worst_claim",
 )
@@ -47,18 +45,14 @@ class AnswerPairs(NamedTuple):
     claimed: Sequence[TextPair] = ()
 
 
-def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verdict | None]:
+def model_verdicts(texts: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verdict | None]:
     """For each question, answer and expected answers the log-odds of `VERDICT_FEATURES`; None without a model, or in
     another language."""
     model = load_model()
     if model is None:
-        return [None] * len(asked)
-    wanted = [nearest(answer, expected) for _, answer, expected in asked]
+        return [None] * len(texts)
     parts = [
-        _pairs(question, answer, meant)
-        if _is_english(f"{question} {answer} {meant}")
-        else AnswerPairs()
-        for (question, answer, _), meant in zip(asked, wanted, strict=True)
+        _pairs(question, answer, nearest(answer, expected)) for question, answer, expected in texts
     ]
     logits = model.logits(
         [pair for part in parts for pair in (*part.whole, *part.facts, *part.claimed)]
@@ -72,10 +66,11 @@ def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
             verdicts.append(None)
             continue
         middle, last, end = np.cumsum([start + len(part.whole), len(part.facts), len(part.claimed)])
-        both = [float(odds[n]) for n in (start, start + 1) for odds in (supported, denied)]
-        least = float(supported[middle:last].min()) if part.facts else both[0]
-        worst = float(denied[last:end].max()) if part.claimed else both[3]
-        verdicts.append((*both, least, worst))
+        forth = float(supported[start])
+        back = float(supported[start + 1])
+        least = float(supported[middle:last].min()) if part.facts else forth
+        worst = float(denied[last:end].max()) if part.claimed else float(denied[start + 1])
+        verdicts.append((forth, back, least, worst))
         start = end
     return verdicts
 
@@ -86,6 +81,9 @@ def _is_english(text: str) -> bool:
 
 
 def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
+    """What the model is asked about an answer; nothing in another language than English."""
+    if not _is_english(f"{question} {answer} {expected}"):
+        return AnswerPairs()
     answer = in_digits(answer)
     expected = in_digits(expected)
     said, meant = (
@@ -132,9 +130,10 @@ def nearest(answer: str, expected: Sequence[str]) -> str:
     """The expected answer that has the largest share of its words in the answer."""
     if len(expected) == 1:
         return expected[0]
-    given = set(words(answer))
+    answer_words = set(words(answer))
     return max(
-        expected, key=lambda text: len(given & set(words(text))) / (len(set(words(text))) or 1)
+        expected,
+        key=lambda text: len(answer_words & set(words(text))) / (len(set(words(text))) or 1),
     )
 
 
@@ -142,10 +141,10 @@ def _cut(text: str, other: str) -> str:
     """A long text cut to the sentences that share most words with the other one."""
     if len(text.split()) <= MOST_WORDS:
         return text
-    known = {stem for piece in pieces(other) for stem in piece.content_stems()}
+    other_stems = {stem for piece in pieces(other) for stem in piece.content_stems()}
     spans = sentence_spans(text)
     shared = [
-        len(known & {stem for piece in pieces(text[a:b]) for stem in piece.content_stems()})
+        len(other_stems & {stem for piece in pieces(text[a:b]) for stem in piece.content_stems()})
         for a, b in spans
     ]
     kept: list[int] = []

@@ -56,11 +56,6 @@ _STATED = 0.25  # the weight of a yes or no in other words, and of a statement w
 _ABOUT_IT = re.compile(
     r"(?:they|it|these|this)\b", re.IGNORECASE
 )  # begins a sentence about the same thing as the one before
-_BEFORE = re.compile(r"(?<!not )\b(?:before|prior to|ahead of)\b([^.;,]*)", re.IGNORECASE)
-_AFTER = re.compile(
-    r"(?<!not )\b(?:after|once(?! (?:an?|per|every|in)\b)|as soon as|upon)\b([^.;,]*)",
-    re.IGNORECASE,
-)
 LONGEST = 80  # words of a text that is about one thing
 _REACH = 5  # words after a `not` that it negates
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -318,55 +313,6 @@ def _valence(sentence: Text, topic: Text) -> int:
         if word.stem in stem_list(name) - topic.vocabulary
     }
     return sum(sides)
-
-
-def other_direction(said: Text, wanted: Text) -> bool:
-    """Whether what rises in one text falls in the other: `the euro fell` and `the dollar fell while the euro rose`."""
-    ours = _moving(wanted)
-    theirs = _moving(said)
-    return any(
-        len(ours[name] | theirs[name]) == 2 == len(ours[name]) + len(theirs[name])
-        for name in ours.keys() & theirs.keys()
-    )
-
-
-def _moving(text: Text) -> dict[str, set[int]]:
-    """What rises (1) or falls (-1): the last content word before each such word in its clause."""
-    words = _wording(text.plain).words
-    found = dict[str, set[int]]()
-    for at, word in enumerate(words):
-        side = next((side for axis, side in poles().get(word.stem, ()) if axis == RISE), 0)
-        if not side:
-            continue
-        for n in range(at - 1, max(-1, at - _REACH), -1):
-            if words[n].sentence != word.sentence or _breaks(words[n + 1]):
-                break
-            if words[n].content and words[n].stem not in poles():
-                found.setdefault(words[n].stem, set()).add(
-                    -side if _is_negated(words, at) else side
-                )
-                break
-    return found
-
-
-def other_order(said: Text, wanted: Text) -> bool:
-    """Whether one text has `before the payment`, and the other `once the payment is made`."""
-    before, after = (
-        [_followed_by(pattern, text) for text in (wanted, said)] for pattern in (_BEFORE, _AFTER)
-    )
-    return any(
-        event & other and not any(event & same for same in (*kept, *also))
-        for events, kept, others, also in (
-            (before[0], before[1], after[1], after[0]),
-            (after[0], after[1], before[1], before[0]),
-        )
-        for event in events
-        for other in others
-    )
-
-
-def _followed_by(pattern: re.Pattern[str], text: Text) -> list[frozenset[str]]:
-    return [frozenset(read(found[1]).content) for found in pattern.finditer(text.plain)]
 
 
 def direction(text: Text) -> float:

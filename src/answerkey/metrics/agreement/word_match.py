@@ -155,11 +155,12 @@ def place(said: Text, wanted: Text, new: Sequence[str], near: Near) -> dict[str,
     places = [(n, sought[word.stem]) for n, word in enumerate(said.words) if word.stem in sought]
     together, chosen = _window(places, {token: near[token][0] for token in new})
     opening = {token for n, token in places if said.words[n].sentence == 0}
+    sentence = _LAST_SENTENCE
+    if chosen:
+        sentence = min(_LAST_SENTENCE, float(said.words[chosen[0]].sentence))
     return {
         "together": together,
-        "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence))
-        if chosen
-        else _LAST_SENTENCE,
+        "sentence_found": sentence,
         "first_sentence": len(opening) / len(new) if new else 0.0,
         **_replaced(said.words, chosen, wanted.words, near),
         "denied": float(_denied(said.words, chosen)),

@@ -154,18 +154,18 @@ def _scores(pairs: Sequence[Pair], without_passages: str, model: PairModel | Non
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
         part = pairs[start : start + ANSWERS_AT_ONCE]
         answers = list(read_answers(part, model))
-        scores += [
-            Score.not_applicable("no passages retrieved")
-            if skip and not response.passages
-            else _score(answer, case.question, given)
-            for (case, response), answer, given in zip(part, answers, _fitted(answers), strict=True)
-        ]
+        by_sentence = _score_sentences(answers)
+        for (case, response), answer, fitted in zip(part, answers, by_sentence, strict=True):
+            if skip and not response.passages:
+                scores.append(Score.not_applicable("no passages retrieved"))
+            else:
+                scores.append(_score(answer, case.question, fitted))
     return scores
 
 
-def _fitted(answers: Sequence[ReadAnswer]) -> list[Floats]:
+def _score_sentences(answers: Sequence[ReadAnswer]) -> list[Floats]:
     """The detector's scores of each answer's sentences, from one call for all of them."""
-    found: list[Floats] = [np.zeros(0)] * len(answers)
+    scores: list[Floats] = [np.zeros(0)] * len(answers)
     for by_model in (False, True):
         mine = [
             n
@@ -177,33 +177,33 @@ def _fitted(answers: Sequence[ReadAnswer]) -> list[Floats]:
             ends = np.cumsum([len(answers[n].sentences) for n in mine])[:-1]
             parts = np.split(load_detector(by_model).sentence_scores(rows), ends)
             for n, part in zip(mine, parts, strict=True):
-                found[n] = part
-    return found
+                scores[n] = part
+    return scores
 
 
-def _score(answer: ReadAnswer, question: str, given: Floats) -> Score:
+def _score(answer: ReadAnswer, question: str, fitted: Floats) -> Score:
     if refusal(answer.text) == "full":
         return Score.not_applicable("the answer declines and claims nothing")
     if not answer.sentences:
         return Score(1.0, "the answer says nothing that needs support", details={"sentences": []})
     if not answer.index.sentences:
-        sentences = [_described(answer, sentence, 1.0) for sentence in answer.sentences]
+        sentences = [_describe(answer, sentence, 1.0) for sentence in answer.sentences]
         return Score(
             0.0, "no passage supports the answer: there is none", details={"sentences": sentences}
         )
     detector = load_detector(answer.by_model)
-    scores = _overruled(detector, answer, question, given.copy())
+    scores = _apply_rules(detector, answer, question, fitted.copy())
     unsupported = probability(scores, detector.sentence_curve)
     whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
     sentences = [
-        _described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)
+        _describe(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)
     ]
     value = round(1.0 - whole, 6)
     details = {"sentences": sentences, "by_model": answer.by_model}
     return Score(value, answer_reason(answer, sentences, value), details=details)
 
 
-def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Floats) -> Floats:
+def _apply_rules(detector: Detector, answer: ReadAnswer, question: str, scores: Floats) -> Floats:
     """The scores of the sentences; rules overrule the model where they are sure.
 
     A figure or date that neither a passage nor the question has makes a sentence unsupported, and so does a name, number or
@@ -213,13 +213,15 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
     slope, shift = detector.sentence_curve
     surely, least = ((np.log(share / (1 - share)) - shift) / slope for share in (SURE, LIKELY))
     texts = (*answer.index.contexts, question)
-    known = [figure for text in texts for figure in figures(text)]
-    known += [
+    figures_of_texts = [figure for text in texts for figure in figures(text)]
+    figures_of_texts += [
         Figure(HOURS / often.value, 0.01, dimension="time", size=3600.0)
-        for often in known
+        for often in figures_of_texts
         if often.dimension == FREQUENCY
     ]
-    known += [Figure(change, 0.01) for text in texts for change in differences(read(text))]
+    figures_of_texts += [
+        Figure(change, 0.01) for text in texts for change in differences(read(text))
+    ]
     days = [date for text in texts for date in dates(text)]
     question_stems = content_stems(question)
     for n, sentence in enumerate(answer.sentences):
@@ -228,12 +230,12 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
             scores[n] = -30.0
         elif _adds_statement(answer, sentence, text, question_stems):
             scores[n] = max(scores[n], least)
-        elif _is_unknown(text, known, days) or (
+        elif _is_unknown(text, figures_of_texts, days) or (
             sentence.evidence >= 0
             and surely_contradicts(text, answer.index.text_at(sentence.evidence))
         ):
             scores[n] = max(scores[n], surely)
-        elif len(sentence.piece.stems) <= SHORT and _is_converted(text, known, days):
+        elif len(sentence.piece.stems) <= SHORT and _is_converted(text, figures_of_texts, days):
             scores[n] = min(scores[n], -least)
         elif _is_contradicted(sentence):
             scores[n] = max(scores[n], least)
@@ -293,10 +295,10 @@ def _is_contradicted(sentence: ReadSentence) -> bool:
 
 def _is_converted(text: str, known: Sequence[Figure], days: Sequence[Date]) -> bool:
     """Whether the sentence has figures with a unit, or complete dates, and all of them are in the texts."""
-    given = [figure for figure in figures(text) if not figure.count and not figure.year]
+    stated = [figure for figure in figures(text) if not figure.count and not figure.year]
     whole = [date for date in dates(text) if date.parts == 3]
-    return bool(given or whole) and all(
-        [any(figures_agree(figure, other) for other in known) for figure in given]
+    return bool(stated or whole) and all(
+        [any(figures_agree(figure, other) for other in known) for figure in stated]
         + [any(date.agrees(other) == 1.0 and other.parts == 3 for other in days) for date in whole]
     )
 
@@ -332,12 +334,17 @@ class SentenceFinding(TypedDict):
     reason: str
 
 
-def _described(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -> SentenceFinding:
+def _describe(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -> SentenceFinding:
     flag = unsupported >= FLAG_AT
     odds, place = sentence.contradicted_by
     contradicted = flag and odds >= CONTRADICTED_FROM
     at = place if contradicted else sentence.evidence
     evidence = answer.index.sentences[at] if at >= 0 else None
+    if contradicted:
+        quote = _short(answer.index.text_at(at), 160)
+        reason = f'contradicted by: "{quote}" (passage {answer.index.passages[at] + 1})'
+    else:
+        reason = sentence_reason(answer, sentence, flag)
     return {
         "text": answer.sentence_text(sentence),
         "start": sentence.piece.start,
@@ -347,9 +354,7 @@ def _described(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -
         "contradicted": contradicted,
         "passage": answer.index.passages[at] if evidence else None,
         "span": [evidence.start, evidence.end] if evidence else None,
-        "reason": f'contradicted by: "{_short(answer.index.text_at(at), 160)}" (passage {answer.index.passages[at] + 1})'
-        if contradicted
-        else sentence_reason(answer, sentence, flag),
+        "reason": reason,
     }
 
 
@@ -374,10 +379,10 @@ def sentence_reason(answer: ReadAnswer, sentence: ReadSentence, flag: bool) -> s
             or f"low support: its words are there, but not together; nearest is {passage}"
         )
     share = sentence.features["recall_or_asked"]
-    found = f"{share:.0%} of its words are in the passages, nearest is {passage}"
+    support = f"{share:.0%} of its words are in the passages, nearest is {passage}"
     if lacks and answer.one_language:
-        return f"{found}; {'; '.join(lacks)}"
-    return found
+        return f"{support}; {'; '.join(lacks)}"
+    return support
 
 
 def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
