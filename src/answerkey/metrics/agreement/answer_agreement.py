@@ -183,7 +183,8 @@ def ruled(f: Mapping[str, float]) -> float:
     """What the rules add to the fitted log-odds."""
     odds = f["by_rules"]
     beyond = math.copysign(max(0.0, abs(odds) - FROM), odds)
-    is_wrong = f["other_sign"] or f["other_bound"] or f["denied_outright"] or f["junk"]
+    wrong = ("other_sign", "other_bound", "other_code", "denied_outright", "junk")
+    is_wrong = any(f[name] for name in wrong)
     return SURELY_RULED * beyond + (OVERRULED if is_wrong else 0.0)
 
 

@@ -40,6 +40,7 @@ _FEW = 3  # words of an expected answer that is a figure with its unit
 _SHORT = 8  # words of an expected answer in which every quantity counts
 _PHRASE = math.log1p(5)
 _LONG = math.log1p(20)
+_CODE = re.compile(r"\b(?=[a-z]+\d)[a-z\d]{6,}\b")  # letters, then digits: `de8937`, `ax4211`
 _NEGATED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b", re.IGNORECASE)
 _WITHOUT = re.compile(r"\b(?:no|without)\s+(?:an?\s+|any\s+|the\s+)?(\w+)", re.IGNORECASE)
 _WITH = re.compile(
@@ -73,6 +74,7 @@ def conclusions(
         "other_quantity": float(
             _has_other_unit(said, sought) or _other_quantity(said, expected, question, sought)
         ),
+        "other_code": float(_has_other_code(said, expected)),
         "same_quantity": float(_is_same_quantity(said, expected, sought)),
         "other_names": float(_has_other_names(said, expected, question, spelled)),
     }
@@ -109,6 +111,17 @@ def _has_other_unit(said: Text, sought: Sequence[Figure]) -> bool:
         if not any(figures_agree(one, other) for other in said.figures)
         for other in said.figures
     )
+
+
+def _has_other_code(said: Text, expected: Text) -> bool:
+    """Whether an account or part number has another one of the same length in its place."""
+    ours = _codes(expected) - _codes(said)
+    theirs = _codes(said) - _codes(expected)
+    return any(len(one) == len(other) for one in ours for other in theirs)
+
+
+def _codes(text: Text) -> set[str]:
+    return set(_CODE.findall(text.plain.lower()))
 
 
 def _other_quantity(said: Text, expected: Text, question: Text, sought: Sequence[Figure]) -> bool:
@@ -172,7 +185,8 @@ def log_odds(f: Mapping[str, float]) -> float:
     if not is_same:
         against += SURE * f["other_quantity"]
         against += OTHER_NAME * _has_replaced_name(f, is_phrase)
-    if f["same_quantity"] and not against:
+    is_same_date = f["date"] == 1 and f["date_shared"] == 3 and not is_phrase
+    if (f["same_quantity"] or is_same_date) and not against:
         return SURE
     if f["same_side"] == 1 or (is_brief and not f["declines"]):
         return LIKELY * max(0.0, f["same_side"]) - against
