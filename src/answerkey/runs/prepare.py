@@ -185,8 +185,11 @@ def choose_scoring(suite: Suite, choice: ProfileChoice) -> Suite:
         for equivalent in equivalents:
             log.warning("%s", equivalent)
         return replace(suite, metrics=names)
-    if suite.profile or suite.criteria:
+    if suite.profile:
         return suite
+    if suite.criteria:
+        # Criteria of the cases are scored beside those of the suite.
+        return replace(suite, metrics=("criteria",)) if choice.scorable["criteria"] else suite
     log.warning("%s", choice.notice())
     return replace(suite, profile=choice.profile())
 
