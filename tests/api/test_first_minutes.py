@@ -169,7 +169,7 @@ def test_rag_with_a_judge_lets_the_judge_decide() -> None:
 
     def judge(prompt: str) -> str:
         asked.append(prompt)
-        return '{"accuracy": 5, "completeness": 5, "citation_quality": 5, "coherence": 3, "reasoning": "fine"}'
+        return '{"accuracy": 5, "completeness": 5, "citation_quality": 5, "coherence": 3, "reasoning": "fine", "score": 1, "reason": "fine"}'
 
     run = ak.evaluate(FRAME, profile="rag", judge=judge, progress=False)
     assert asked
@@ -177,6 +177,8 @@ def test_rag_with_a_judge_lets_the_judge_decide() -> None:
     assert run.profile.name == "rag-judge"
     assert all(outcome.verdict.passed for outcome in run)
     assert run[0].scores["answer_agreement"].value is not None
+    disagreements = {each.id: each.what for each in run.summary.disagreements}
+    assert disagreements["data#1"] == "the judge is satisfied but the answer does not agree"
 
 
 def test_a_judge_that_raises_is_an_error_of_the_case() -> None:

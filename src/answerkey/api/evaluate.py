@@ -90,7 +90,8 @@ def evaluate(
             f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
             "evaluate(data, target=my_function)"
         )
-    if target is None:
+    # Both marks, `manual` and `conversation`, are columns of the user.
+    if target is None and any(case.extra for case in cases):
         # As in a suite: a last message of the user that nobody answered is no error.
         answered = leave_out_manual(enumerate(cases), answers_in_cases=True)
         cases = [case for _, case in answered]

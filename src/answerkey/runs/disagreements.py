@@ -39,6 +39,12 @@ class _Bound(NamedTuple):
 _CONTRADICTIONS = (
     (_NOT_SATISFIED,
      _Bound("token_f1", operator.ge, 0.8), _Bound("rubric.accuracy", operator.le, 2)),
+    ("the judge is satisfied but the answer does not agree",
+     _Bound("rubric.accuracy", operator.ge, 4), _Bound("answer_agreement", operator.le, 0.3)),
+    ("the answer agrees but the judge is not satisfied",
+     _Bound("answer_agreement", operator.ge, 0.7), _Bound("rubric.accuracy", operator.le, 2)),
+    ("the judge finds support in the passages but they do not support it",
+     _Bound("judge.faithfulness", operator.ge, 0.8), _Bound("groundedness", operator.le, 0.2)),
     ("the meaning is near but a number is wrong",
      _Bound("answer_correctness", operator.ge, 0.7), _Bound("number_close", operator.eq, 0)),
     ("near to the question but the number is wrong",
