@@ -263,7 +263,7 @@ def test_quality_is_between_the_lowest_and_the_highest_component(values):
 
 def test_content_changes_the_digest_and_the_name_of_a_builtin_does_not_lie():
     digests = {load_profile(name).digest for name in builtin_names()}
-    assert len(digests) == len(builtin_names()) == 8
+    assert len(digests) == len(builtin_names()) == 9
     assert load_profile({"base": "uniform", "pass": 0.71}).digest not in digests
     assert load_profile("uniform").digest == load_profile({"base": "uniform"}).digest
 

@@ -39,3 +39,12 @@ def test_a_bot_may_answer_with_calls_alone() -> None:
     response = run["q1"].response
     assert response.error is None
     assert response.tools == (ToolCall("search", {"city": "Oslo"}),)
+
+
+def test_another_field_of_this_name_is_no_error() -> None:
+    def bot(question: str) -> object:
+        return {"answer": "Four.", "tools": {"enabled": True}}
+
+    run = ak.evaluate([{"id": "q1", "question": "Hotels?"}], target=bot, metrics=["latency_ms"])
+    assert run["q1"].response.error is None
+    assert run["q1"].response.tools is None

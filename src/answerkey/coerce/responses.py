@@ -24,7 +24,7 @@ from answerkey.coerce.values import (
     valid_text,
 )
 from answerkey.errors import InputError
-from answerkey.types import Response
+from answerkey.types import Response, ToolCall
 
 Cells = Mapping[str, object]
 CellReader = Callable[[object, str, Place], Any]
@@ -104,6 +104,16 @@ def _as_error(value: object, column: str, place: Place) -> str | None:
     return valid_text(str(value)).strip() or None
 
 
+def _as_calls(value: object, column: str, place: Place) -> tuple[ToolCall, ...] | None:
+    """The tool calls. A field of a live bot that only has this name is not read."""
+    try:
+        return as_tool_calls(value, column, place)
+    except InputError:
+        if place.live:
+            return None
+        raise
+
+
 _RESPONSE_READERS: Mapping[str, CellReader] = {
     "contexts": as_passages,
     "route": as_name,
@@ -114,5 +124,5 @@ _RESPONSE_READERS: Mapping[str, CellReader] = {
     "completion_tokens": as_count,
     "cost": as_amount,
     "error": _as_error,
-    "tools": as_tool_calls,
+    "tools": _as_calls,
 }
