@@ -54,6 +54,11 @@ BENCHMARKS = {
         "4 chunk sizes × 2 models × 11 α × 6 K on 2,000 pages", "the embedding alone",
         sizes=("--pages", "800", "--every", "40"), full=("--every", "20"), quick=("--pages", "200", "--every", "20"),
     ),
+    "watch": Benchmark(
+        "how soon a worse bot is noticed; false alarms over a whole watch", "150 answers and 5 %",
+        sizes=("--shuffles", "300", "--delays", "100"), quick=("--shuffles", "20", "--delays", "10"), minutes=15,
+        needs_data=True,
+    ),
     "coverage": Benchmark(
         "how often 95 % intervals cover the truth; false alarms of comparisons", "93 % and 5.5 %",
         sizes=("--runs", "400"), full=("--runs", "4000"), quick=("--runs", "100"), minutes=15,

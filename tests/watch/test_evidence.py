@@ -9,13 +9,12 @@ from random import Random
 
 import pytest
 
-from answerkey.watch.evidence import ALPHA, ChangeEvidence
-
-LIMIT = 1 / ALPHA
+from answerkey.watch.evidence import LIMIT, ChangeEvidence
+from answerkey.watch.series import MAIN_SHARE
 
 
 def _alarm_after(
-    baseline: list[float], stream: list[float], batch: int = 25, weight: float = 1.0
+    baseline: list[float], stream: list[float], batch: int = 25, weight: float = MAIN_SHARE
 ) -> int | None:
     evidence = ChangeEvidence.against(sum(baseline), len(baseline))
     for start in range(0, len(stream), batch):

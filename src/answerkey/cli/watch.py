@@ -44,8 +44,8 @@ from answerkey.watch.state import open_state
 @click.option(
     "--state",
     type=PATH,
-    default="watch",
-    help="Folder that remembers earlier looks; default watch.",
+    default="results/watch",
+    help="Folder that remembers earlier looks; default results/watch.",
 )
 @allow_code_option
 @json_option
@@ -65,7 +65,7 @@ def watch_command(
 
     \b
     Example:
-      answerkey watch logs/*.jsonl --baseline results/bot_20260102_030405 --state watch
+      answerkey watch logs/*.jsonl --baseline results/bot_20260102_030405
     """
     if not is_run(baseline):
         raise InputError(f"{baseline}: not a run folder; make one with `answerkey score` or `run`")

@@ -30,6 +30,7 @@ from answerkey.viewer.render import respond_problem
 from answerkey.viewer.run_page import run_page
 from answerkey.viewer.sweep_page import sweep_page
 from answerkey.viewer.trend_page import trend_page
+from answerkey.viewer.watch_page import watch_page
 
 # What reading a damaged run or a strange address may raise.
 DAMAGE = (
@@ -47,6 +48,7 @@ _ROUTES = [
     Route("/compare", compare_page),
     Route("/many", many_page),
     Route("/trend", trend_page),
+    Route("/watch", watch_page),
     Route("/label", label_start),
     Route("/label/{run:path}/name", set_labeller, methods=["POST"]),
     Route("/label/{run:path}", label_page),

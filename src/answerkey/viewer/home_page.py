@@ -49,6 +49,7 @@ def home_page(request: Request) -> Response:
         "runs": entries,
         "sweeps": sweeps,
         "audits": [library.key(folder) for folder in library.audits()],
+        "watches": [library.key(folder) for folder in library.watches()],
         "suites": [
             {
                 "suite": card.name,

@@ -28,6 +28,7 @@ from answerkey.runs.store import (
 )
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.testsets.audit.saved_audit import SAVED_AUDIT
+from answerkey.watch.state import STATE_FILE
 
 SWEEP = "sweep.json"
 _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
@@ -57,6 +58,10 @@ class RunLibrary:
 
     def audits(self) -> list[Path]:
         return self._below(SAVED_AUDIT)
+
+    def watches(self) -> list[Path]:
+        """The state folders of `answerkey watch`."""
+        return self._below(STATE_FILE)
 
     def _below(self, name: str) -> list[Path]:
         found = {p.parent for depth in range(_DEPTH) for p in self.root.glob("*/" * depth + name)}

@@ -14,7 +14,7 @@ from answerkey.cases.select import sample_cases
 from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome
 from answerkey.watch.anchor import AnchorResult, compare_anchor
-from answerkey.watch.evidence import ALPHA, ChangeEvidence
+from answerkey.watch.evidence import ALPHA, LIMIT, ChangeEvidence
 from answerkey.watch.series import Series, SeriesBaseline, SeriesKind, plan_series, values_of
 from answerkey.watch.state import WatchState, new_cases
 from answerkey.watch.topics import (
@@ -66,7 +66,7 @@ class SeriesPoint(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """The result of one look. `evidence` alarms at 1/α, in all lives without a change in at most α."""
+    """The result of one look. From `limit` upwards the evidence is an alarm."""
 
     number: int
     time: str
@@ -81,7 +81,7 @@ class Look(msgspec.Struct, frozen=True):
 
     @property
     def limit(self) -> float:
-        return 1 / ALPHA
+        return LIMIT
 
 
 class WatchBaseline(msgspec.Struct):
@@ -283,7 +283,7 @@ def _alarms(
     if anchor is not None and anchor.is_changed:
         sentence = f"the judge changed: {anchor.sentence()}"
         alarms.append(Alarm(AlarmKind.JUDGE, "anchor", sentence))
-    if total < 1 / ALPHA:
+    if total < LIMIT:
         return alarms
     # The sum of all series is at the limit; those with a tenth of it are named.
     strongest = max(point.evidence for point in points)

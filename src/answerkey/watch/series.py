@@ -77,11 +77,8 @@ def plan_series(
 
 
 def _share_budget(baselines: list[SeriesBaseline]) -> list[SeriesBaseline]:
-    if len(baselines) < 2:
-        weights = [1.0] * len(baselines)
-    else:
-        rest = (1 - MAIN_SHARE) / (len(baselines) - 1)
-        weights = [MAIN_SHARE, *[rest] * (len(baselines) - 1)]
+    rest = (1 - MAIN_SHARE) / max(len(baselines) - 1, 1)
+    weights = [MAIN_SHARE, *[rest] * (len(baselines) - 1)][: len(baselines)]
     return [
         msgspec.structs.replace(
             baseline, series=msgspec.structs.replace(baseline.series, weight=weight)

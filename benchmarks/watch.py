@@ -1,0 +1,165 @@
+"""How soon `answerkey watch` notices a worse bot, and how often it alarms without a change.
+
+python -m benchmarks.watch [--shuffles N] [--delays N] [--simulate N] [--data FILE]
+
+Replays answers of real systems with human labels (EVOUNA): a label stands for the verdict, and length, refusals and
+eight topics are series beside it, weighted as in a watch. One system is replaced by another after 100 or 300 sampled
+answers; the median number of answers up to the alarm is printed. Then the answers of one system are shuffled, part
+of them is the baseline, and the rest is looked at after every 25 answers. Ends with code 1 where more than 5 % of the
+shuffles ever alarm, or where a drop of about 10 points takes a median of more than 150 answers after 100.
+
+These systems also write answers of different length, which a watch notices first; "verdict alone" leaves out all
+series but the verdict, with the share of the error budget that it has among the others. `--simulate` draws lives of
+3,000 answers with known rates, for baselines of several sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from statistics import median
+
+from answerkey.types import Case, Outcome, Response, Verdict
+from answerkey.watch.evidence import ALPHA, LIMIT, ChangeEvidence
+from answerkey.watch.series import MAIN_SHARE, SeriesBaseline, plan_series, values_of
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "evouna" / "dev.jsonl"
+SEED = 5
+BASELINE = 1500
+BATCH = 25
+TOPICS = 8
+LIFE = 3000
+PAIRS = (("newbing", "fid"), ("gpt4", "fid"), ("newbing", "gpt35"), ("gpt4", "gpt35"))
+MOST_ANSWERS = 150
+JUDGED_AFTER = 100
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shuffles", type=int, default=1000)
+    parser.add_argument("--delays", type=int, default=200)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--simulate", type=int, default=0)
+    options = parser.parse_args()
+    if options.simulate:
+        return simulate(options.simulate)
+    if not options.data.is_file():
+        print(f"needs the labelled answers of EVOUNA: {options.data}")
+        return 0
+    answers = read_answers(options.data)
+    random = Random(SEED)
+    is_good = True
+    print("drop  switch after  median answers up to the alarm (90 % within)  verdict alone")
+    for before, after in PAIRS:
+        drop = _rate(answers[before]) - _rate(answers[after])
+        for switch in (JUDGED_AFTER, 300):
+            middle = 0.0
+            cells: list[str] = []
+            for is_alone in (True, False):
+                delays = sorted(
+                    _delay(answers[before], answers[after], switch, random, is_alone)
+                    for _ in range(options.delays)
+                )
+                middle = median(delays)
+                cells.append(f"{middle:>6.0f} ({delays[int(0.9 * len(delays))]:.0f})")
+            print(f"{drop:5.1%} {switch:>8} {cells[1]:>28} {cells[0]:>28}   {before} to {after}", flush=True)
+            if switch == JUDGED_AFTER and drop >= 0.10:
+                is_good = is_good and middle <= MOST_ANSWERS
+    for name in ("newbing", "gpt4", "gpt35"):
+        alarms = sum(_ever_alarms(answers[name], random) for _ in range(options.shuffles))
+        share = alarms / options.shuffles
+        print(f"without a change, {name}: {alarms} of {options.shuffles} shuffles ever alarm ({share:.1%})")
+        is_good = is_good and share <= ALPHA
+    return 0 if is_good else 1
+
+
+def simulate(lives: int) -> int:
+    """The share of lives that ever alarm by the verdict, for several rates and baselines."""
+    random = Random(SEED)
+    worst = 0.0
+    for rate, size in ((0.5, 1000), (0.6, 1500), (0.8, 1500), (0.8, 300), (0.9, 150), (0.95, 400)):
+        alarms = 0
+        for _ in range(lives):
+            passed = sum(random.random() < rate for _ in range(size))
+            series = ChangeEvidence.against(float(passed), size)
+            for _ in range(LIFE // BATCH):
+                series.add([float(random.random() < rate) for _ in range(BATCH)])
+                if MAIN_SHARE * series.value >= LIMIT:
+                    alarms += 1
+                    break
+        worst = max(worst, alarms / lives)
+        print(f"rate {rate:.0%}, baseline of {size}: {alarms / lives:.1%} of {lives} lives ever alarm", flush=True)
+    return int(worst > ALPHA)
+
+
+def read_answers(path: Path) -> dict[str, list[Outcome]]:
+    """The outcomes of each system; the label is the verdict."""
+    systems: dict[str, list[Outcome]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        passed = bool(row["label"])
+        verdict = Verdict("PASSED" if passed else "FAILED", float(passed), passed=passed)
+        response = Response(row["answer"])
+        case = Case(row["id"], row["question"])
+        systems.setdefault(row["model"], []).append(Outcome(case, response, {}, verdict))
+    return systems
+
+
+def _rate(outcomes: Sequence[Outcome]) -> float:
+    return sum(outcome.verdict.passed for outcome in outcomes) / len(outcomes)
+
+
+def _topics(outcomes: Sequence[Outcome]) -> list[int]:
+    return [sum(outcome.case.question.encode()) % TOPICS for outcome in outcomes]
+
+
+def _plan(baseline: Sequence[Outcome], is_alone: bool) -> list[SeriesBaseline]:
+    names = {number: f"topic {number}" for number in range(TOPICS)}
+    plan = plan_series(baseline, _topics(baseline), names)
+    return plan[:1] if is_alone else plan
+
+
+def _alarm_after(
+    baseline: Sequence[Outcome], stream: Sequence[Outcome], is_alone: bool = False
+) -> int | None:
+    """The number of answers after which the watch alarms; None where it never does."""
+    plan = _plan(baseline, is_alone)
+    evidence = {each.series.name: ChangeEvidence.against(each.total, each.count) for each in plan}
+    for start in range(0, len(stream), BATCH):
+        batch = stream[start : start + BATCH]
+        topics = _topics(batch)
+        total = 0.0
+        for each in plan:
+            series = evidence[each.series.name]
+            series.add(values_of(each.series, batch, topics))
+            total += each.series.weight * series.value
+        if total >= LIMIT:
+            return start + len(batch)
+    return None
+
+
+def _delay(
+    before: Sequence[Outcome],
+    after: Sequence[Outcome],
+    switch: int,
+    random: Random,
+    is_alone: bool,
+) -> float:
+    """Answers between the switch and the alarm; infinite where it comes before or never."""
+    known = random.sample(list(before), BASELINE + switch)
+    stream = [*known[BASELINE:], *random.sample(list(after), 800)]
+    alarm = _alarm_after(known[:BASELINE], stream, is_alone)
+    return float("inf") if alarm is None or alarm <= switch else float(alarm - switch)
+
+
+def _ever_alarms(outcomes: Sequence[Outcome], random: Random) -> bool:
+    shuffled = random.sample(list(outcomes), len(outcomes))
+    return _alarm_after(shuffled[:BASELINE], shuffled[BASELINE:]) is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
