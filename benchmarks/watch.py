@@ -66,13 +66,18 @@ def main() -> int:
                 )
                 middle = median(delays)
                 cells.append(f"{middle:>6.0f} ({delays[int(0.9 * len(delays))]:.0f})")
-            print(f"{drop:5.1%} {switch:>8} {cells[1]:>28} {cells[0]:>28}   {before} to {after}", flush=True)
+            print(
+                f"{drop:5.1%} {switch:>8} {cells[1]:>28} {cells[0]:>28}   {before} to {after}",
+                flush=True,
+            )
             if switch == JUDGED_AFTER and drop >= 0.10:
                 is_good = is_good and middle <= MOST_ANSWERS
     for name in ("newbing", "gpt4", "gpt35"):
         alarms = sum(_ever_alarms(answers[name], random) for _ in range(options.shuffles))
         share = alarms / options.shuffles
-        print(f"without a change, {name}: {alarms} of {options.shuffles} shuffles ever alarm ({share:.1%})")
+        print(
+            f"without a change, {name}: {alarms} of {options.shuffles} shuffles ever alarm ({share:.1%})"
+        )
         is_good = is_good and share <= ALPHA
     return 0 if is_good else 1
 
@@ -92,7 +97,10 @@ def simulate(lives: int) -> int:
                     alarms += 1
                     break
         worst = max(worst, alarms / lives)
-        print(f"rate {rate:.0%}, baseline of {size}: {alarms / lives:.1%} of {lives} lives ever alarm", flush=True)
+        print(
+            f"rate {rate:.0%}, baseline of {size}: {alarms / lives:.1%} of {lives} lives ever alarm",
+            flush=True,
+        )
     return int(worst > ALPHA)
 
 

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.resources import files
 
 _TABLE = tomllib.loads(files("answerkey.coerce").joinpath("columns.toml").read_text("utf-8"))
@@ -109,6 +110,11 @@ def log_column(column: str, names: Iterable[str]) -> str | None:
     >>> log_column("session", ["question", "sessionId"])
     'sessionId'
     """
+    return _find_log_column(column, tuple(names))
+
+
+@lru_cache(maxsize=1024)  # the rows of a file have the same names
+def _find_log_column(column: str, names: tuple[str, ...]) -> str | None:
     plain_names = {plain_name(name): name for name in names}
     aliases = (name for name in LOG_COLUMNS[column] if name in plain_names)
     alias = next(aliases, None)
