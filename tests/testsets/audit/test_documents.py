@@ -179,6 +179,15 @@ def test_documents_of_every_kind(tmp_path: Path, cli: Callable[..., Any]) -> Non
         assert [row["finding"] for row in shown.json] == ["unsupported"], arguments
 
 
+def test_a_label_of_a_section_stands_for_its_file(tmp_path: Path) -> None:
+    (tmp_path / "leave.md").write_text(f"# Leave\n\n## Annual\n\n{CHUNKS[0]['text']}\n")
+    (tmp_path / "shop.md").write_text(f"# Shop\n\n{CHUNKS[4]['text']}\n")
+    case = {**ANNUAL, "relevant": ["leave.md#Annual"]}
+    assert kinds(ak.audit([case], documents=tmp_path)) == []
+    case = {**ANNUAL, "relevant": ["gone.md#Annual"]}
+    assert FindingKind.LABEL_MISSING in kinds(ak.audit([case], documents=tmp_path))
+
+
 def test_missing_documents_are_an_error(tmp_path: Path, cli: Callable[..., Any]) -> None:
     cases = tmp_path / "cases.jsonl"
     cases.write_text('{"id": "q", "question": "How long?"}\n')

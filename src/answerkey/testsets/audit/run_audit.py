@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from answerkey.embed import Embedder
 from answerkey.experiments.label_check import check_labels, collect_labels
@@ -101,6 +101,7 @@ def _check_documents(
     step(f"reading and indexing {format_count(len(pages), 'passage')}")
     documents = DocumentSet(pages, embed, step)
     names = [page.id for page in pages]
+    cases = _resolve_sections(cases, frozenset(names))
     label_check = check_labels(collect_labels(cases), names, {page.document for page in pages})
     checks.findings += check_present_labels(cases, label_check, documents)
     checks.findings += check_quotes(cases, documents)
@@ -125,6 +126,22 @@ def _check_documents(
         checks.skipped.append("expected answers: the cases have none")
     if not any(labels.values()):
         checks.skipped.append("labels: no case has one that is in the documents")
+
+
+def _resolve_sections(cases: Sequence[Case], names: frozenset[str]) -> list[Case]:
+    """The cases with labels such as `leave.md#Sick days` as `leave.md`, where only that is there.
+
+    `generate` labels sections; a folder of documents has whole files.
+    """
+    resolved: list[Case] = []
+    for case in cases:
+        labels: dict[str, float] = {}
+        for label, grade in (case.relevant or {}).items():
+            document = label.partition("#")[0]
+            is_section = label not in names and document in names
+            labels[document if is_section else label] = grade
+        resolved.append(replace(case, relevant=labels) if case.relevant else case)
+    return resolved
 
 
 def _label_errors(cases: Sequence[Case], matches: Sequence[LabelMatch]) -> dict[str, float]:
