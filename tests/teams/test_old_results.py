@@ -171,3 +171,22 @@ def test_score_without_a_file_says_what_to_do(cli: Cli) -> None:
     ended = cli("score", "--metrics", "exact_match")
     assert ended.code == 2
     assert "name at least one case file" in ended.err
+
+
+def test_page_labels_over_several_documents_are_never_a_silent_zero(
+    cli: Cli, write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    passages = [
+        {"text": "t", "source": "a.pdf", "page": 34},
+        {"text": "u", "source": "b.pdf", "page": 2},
+        {"text": "v", "page": "N/A"},
+    ]
+    rows = [{"id": "1", "question": "q", "relevant": ["34"], "answer": "a", "contexts": passages}]
+    write("pages.json", rows)
+    suite = 'cases = ["pages.json"]\nmetrics = ["recall@5"]\n[target]\nkind = "recorded"\n'
+    assert cli("run", write("s.toml", suite), "-q", "--no-charts").code == 0
+    assert any('[settings."recall@5"] ids = "page"' in each.getMessage() for each in caplog.records)
+    fixed = write("t.toml", suite + '[settings."recall@5"]\nids = "page"\n[run]\nout = "fixed"\n')
+    assert cli("run", fixed, "-q", "--no-charts").code == 0
+    (path,) = tmp_path.glob("fixed/*/summary.json")
+    assert json.loads(path.read_text())["average_scores"]["recall@5"]["mean"] == 1.0

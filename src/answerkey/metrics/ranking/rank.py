@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
+from answerkey.coerce.decode import warn_once
 from answerkey.coerce.labels import align_labels
 from answerkey.coerce.passage_fields import clean_id, passage_id
 from answerkey.display import data_frame, html_table, html_text
@@ -239,6 +240,9 @@ def ranking_metrics(
         rankings.append(ranking)
         labels.append(align_labels(grades, ranking))
         notes.append(OTHER_IDS if needs_page_ids(labels[-1], ranking) else "")
+    if any(notes):
+        setting = f'[settings."{names[0]}"] ids = "page"'
+        warn_once(f"{OTHER_IDS}; set {setting} for each ranking metric in the suite")
     hits = hits_in_rankings(rankings, labels, unit)
     is_labelled = hits.relevant > 0
     scores: dict[str, list[Score]] = {}
