@@ -13,7 +13,7 @@ from answerkey.config.declare import read_table
 from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.retrieval.chunks import Chunking, cut_pages
-from answerkey.retrieval.corpus import Page, read_corpus
+from answerkey.retrieval.corpus import Page, corpus_files, read_corpus
 
 
 def make_pdf(path: Path, pages: list[str], password: str | None = None) -> None:
@@ -164,3 +164,12 @@ def test_windows_cover_every_word_in_order(text: str, size: int, overlap: int) -
         assert text[chunk.start : chunk.end] == chunk.text
         seen += words if n == 0 else words[overlap:]
     assert seen == text.split()
+
+
+def test_results_of_earlier_runs_are_no_documents(tmp_path: Path) -> None:
+    (tmp_path / "manual.txt").write_text("Lunch is at noon.\n", encoding="utf-8")
+    run = tmp_path / "results" / "manual_20260102_030405"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text("{}", encoding="utf-8")
+    (run / "report.txt").write_text("1 of 1 passed\n", encoding="utf-8")
+    assert [file.name for file in corpus_files(tmp_path)] == ["manual.txt"]

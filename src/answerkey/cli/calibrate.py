@@ -286,13 +286,16 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     Example:
       answerkey label-next results/support-bot_20260102_030405 --count 20
     """
-    rows, known = read_rows(run), all_labels(run, labels)
-    places = {n: known[case] for n, case in enumerate(rows.id) if case in known}
+    rows = read_rows(run)
+    labelled = all_labels(run, labels)
+    places = {n: labelled[case] for n, case in enumerate(rows.id) if case in labelled}
     order = list(islice(label_order(rows.quality, rows.passed, places), count))
     found: list[TomlTable] = []
     lines: list[str] = []
     for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True):
-        case, question, passed = rows.id[n], rows.question[n], rows.passed[n]
+        case = rows.id[n]
+        question = rows.question[n]
+        passed = rows.passed[n]
         answer = excerpt(outcome.response.answer or outcome.response.error or "")
         found.append(
             {
@@ -306,7 +309,7 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
         lines.append(
             f"{case}  {'passed' if passed else 'failed'}  {question[:80]}  →  {answer[:80]}"
         )
-    rate = rate_of_cases(rows.id, rows.quality, rows.passed, known)
+    rate = rate_of_cases(rows.id, rows.quality, rows.passed, labelled)
     record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": found}
     corrected = corrected_line(rate) if rate else "two labels are needed for a corrected pass rate"
     print_result(record, "\n".join([*lines, corrected]), as_json)

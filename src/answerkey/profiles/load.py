@@ -145,19 +145,20 @@ def profile_table(
 ) -> tuple[TomlTable, str]:
     """The profile's TOML as a table, overlaid on the `base` that it names, and where it came from."""
     if not isinstance(given, str):
-        table, source = dict(given), "[profile]"
+        table = dict(given)
+        source = "[profile]"
     elif given.endswith(".toml") or (folder / given).is_file():
         try:
-            table, source = (
-                parse_toml((folder / given).read_text(encoding="utf-8-sig"), f"profile {given}"),
-                given,
-            )
+            text = (folder / given).read_text(encoding="utf-8-sig")
         except OSError as error:
             raise SettingsError(f"profile {given}: cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise SettingsError(f"profile {given}: not valid TOML: {error}") from None
+        table = parse_toml(text, f"profile {given}")
+        source = given
     else:
-        table, source = tomllib.loads(builtin_text(given)), given
+        table = tomllib.loads(builtin_text(given))
+        source = given
     _check(table, f"profile {source}")
     if "base" in table:
         name = str(table.pop("base"))

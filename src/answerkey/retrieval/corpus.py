@@ -23,6 +23,8 @@ ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
 # The records of a JSON object may stand under one of these keys.
 LISTS = ("chunks", "documents", "pages", "passages", "data")
 # A record's own id; `chunk_id` is not one, because labels name pages rather than chunks.
+# In a folder with this file is a run of ours, whose results are no documents.
+_RUN_FILE = "run.json"
 _OWN_ID_KEYS = ("id", "_id", "doc_id", "chunk_link")
 _TITLE_KEYS = ("title", "heading", "chunk_heading")
 _RECORD = '{"id": …, "title": …, "text": …}'
@@ -76,7 +78,7 @@ def name_pages(pages: Sequence[Page], ids: IdStyle) -> list[Page]:
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """The files to read, sorted by name; a BEIR folder has only its corpus."""
+    """The files to read, sorted by name; a BEIR folder has only its corpus. Run folders are left out."""
     if path.is_file():
         readable = ENDINGS | {".json"}  # in a folder, a JSON file may be anything
         if path.suffix.lower() not in readable:
@@ -89,8 +91,13 @@ def corpus_files(path: Path) -> list[Path]:
         raise InputError(f"no documents at {path}: give a file, a folder or a BEIR folder")
     if (path / "corpus.jsonl").is_file():
         return [path / "corpus.jsonl"]
+    run_folders = {manifest.parent for manifest in path.rglob(_RUN_FILE)}
     files = sorted(
-        file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file()
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in ENDINGS
+        and file.is_file()
+        and run_folders.isdisjoint(file.parents)
     )
     if not files:
         raise InputError(f"{path} holds no document; expected {', '.join(sorted(ENDINGS))}")

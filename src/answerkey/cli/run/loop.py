@@ -148,15 +148,16 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
     """Check everything and print what would be asked and what it might cost; ask and write nothing."""
     check_target(suite.target, suite.folder)
     first: list[dict[str, str]] = []
-    characters, target = 0, suite.target.get("kind", "recorded")
-    with closing(
-        prepare(suite, settings.selection, target=Recorded())
-    ) as prepared:  # the bot is not even imported
+    characters = 0
+    target = suite.target.get("kind", "recorded")
+    # The bot is not even imported.
+    with closing(prepare(suite, settings.selection, target=Recorded())) as prepared:
         for _, case in prepared.cases():
             if len(first) < _QUESTIONS_SHOWN:
                 first.append({"id": case.id, "question": case.question})
             characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
-    names, times = prepared.scorer.plan.names, prepared.repeats.times
+    names = prepared.scorer.plan.names
+    times = prepared.repeats.times
     calls = any(name.startswith("rubric.") for name in names) + sum(
         name.startswith("judge.") for name in names
     )

@@ -72,7 +72,8 @@ class RunOptions:
         if self.datasets:
             overrides["cases"] = [str(path.resolve()) for path in self.datasets]
         scoring = self.scoring.settings()
-        metrics, modules = scoring.pop("metrics", []), scoring.pop("modules", [])
+        metrics = scoring.pop("metrics", [])
+        modules = scoring.pop("modules", [])
         suite = load_suite(path, {**overrides, **scoring}, self.collection)
         return replace(
             suite,
