@@ -152,8 +152,8 @@ def test_a_bug_exits_with_70_and_keeps_its_traceback(run, monkeypatch):
         (["nonsense"], 'INVALID: no command "nonsense"'),
         (["run"], "INVALID: Missing argument 'SUITE'."),
         (["run", "missing.toml"], "INVALID: missing.toml: cannot be read"),
-        (["compare", "nowhere", "nowhere"], "INVALID: nowhere: not a run folder"),
-        (["report", "nowhere"], "INVALID: nowhere: not a run folder"),
+        (["compare", "nowhere", "nowhere"], "INVALID: nowhere: no such file or folder"),
+        (["report", "nowhere"], "INVALID: nowhere: no such file or folder"),
         (["metrics", "--what"], "INVALID: No such option"),
     ],
 )

@@ -212,3 +212,30 @@ def test_a_folder_that_cannot_be_written_is_told(suite, write):
     assert code == 3
     assert "cannot be created" in told
     assert "Traceback" not in told
+
+
+@pytest.mark.slow
+def test_a_copy_of_the_files_in_the_middle_of_a_write_continues(suite):
+    """As after a power cut: the files as they were at one moment, with all that was confirmed."""
+    path = suite(300)
+    results = path.parent / "results"
+    process = start(path)
+    wait_for_growth(process, path.parent / "asked.log", 40)
+    process.send_signal(signal.SIGSTOP)
+    run = latest_run(results, "slow")
+    confirmed = (path.parent / "asked.log").read_text().splitlines()
+    copy = path.parent / "copy" / run.name
+    shutil.copytree(run, copy)
+    process.send_signal(signal.SIGKILL)
+    process.send_signal(signal.SIGCONT)
+    process.communicate()
+    shutil.rmtree(run)
+    shutil.copytree(copy, run)
+    stored = set(stored_answers(run))
+    # At most the questions in flight are missing: one for each worker.
+    assert len(confirmed) - len(stored) <= 8
+    code, told = run_to_end(path, "--resume")
+    assert code == 0, told
+    assert sorted(o.case.id for o in read_outcomes(run)) == sorted(f"c{n}" for n in range(300))
+    again = (path.parent / "asked.log").read_text().splitlines()[len(confirmed) :]
+    assert not {f"question {key[1:]}" for key in stored} & set(again)

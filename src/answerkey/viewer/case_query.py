@@ -94,11 +94,15 @@ def select_page(folder: Path, query: CaseQuery) -> CasePage:
     """The page of a query; the last page where it asks for a later one."""
     reader = open_reader(folder)
     chosen = _filter(folder, reader, query)
-    count = count_cases(reader, chosen)
+    # A search reads all texts: once for both the number of cases and the page.
+    matching = list_positions(reader, chosen) if query.q else None
+    count = count_cases(reader, chosen) if matching is None else len(matching)
     pages = max(1, -(-count // PAGE))
     page = min(query.page, pages)
-    positions = list_positions(reader, chosen, PAGE, (page - 1) * PAGE)
-    return CasePage(positions, count, page, pages)
+    first = (page - 1) * PAGE
+    if matching is None:
+        return CasePage(list_positions(reader, chosen, PAGE, first), count, page, pages)
+    return CasePage(matching[first : first + PAGE], count, page, pages)
 
 
 def select(folder: Path, query: CaseQuery) -> list[int]:
