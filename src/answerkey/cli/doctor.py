@@ -42,6 +42,7 @@ _MARKS = {OK: "✓", MISSING: "–", ERROR: "✗"}
 _EXTRAS = {
     "charts": ("vl_convert", "vl-convert-python", "charts as PNG and SVG files"),
     "faiss": ("faiss", "faiss-cpu", "dense search with FAISS, reading its index files"),
+    "models": ("tokenizers", "tokenizers", "entailment and embedding models by name"),
     "pandas": ("pandas", "pandas", "results as data frames"),
     "parquet": ("pyarrow", "pyarrow", "Parquet files"),
     "pgvector": ("psycopg", "psycopg", "Postgres tables with pgvector"),
@@ -227,6 +228,7 @@ def check_installation() -> list[Check]:
     return [
         Check("answerkey", OK, about),
         _try("embedding model", _check_embedding),
+        _try("models by name", _list_models),
         _try("cache folder", _check_cache),
         *extras,
     ]
@@ -237,6 +239,14 @@ def _try(name: str, check: Callable[[], str]) -> Check:
         return Check(name, OK, check())
     except (AnswerkeyError, ImportError, OSError, RuntimeError, ValueError) as error:
         return Check(name, ERROR, f"{type(error).__name__}: {error}")
+
+
+def _list_models() -> str:
+    """The fetched models, each with its card."""
+    from answerkey.cli.model_listing import describe_snapshots
+
+    rows = [f"{row['name']} ({row['kind']}; {row['card']})" for row in describe_snapshots()]
+    return ", ".join(rows) or "none fetched (answerkey models fetch ORG/NAME)"
 
 
 def _check_embedding() -> str:

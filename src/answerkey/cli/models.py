@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
+import msgspec
 
-from answerkey.cli.output import end, json_option, print_json, quiet_option, say, show
-from answerkey.errors import EXIT_OK, Ending, SettingsError
+from answerkey.cli.output import (
+    FILE,
+    PATH,
+    end,
+    json_option,
+    print_json,
+    quiet_option,
+    say,
+    show,
+)
+from answerkey.errors import EXIT_OK, Ending, InputError, SettingsError
 from answerkey.local_models.fetch import fetch_model
 from answerkey.local_models.hub import RemoteModel, describe_model, hub_address
 from answerkey.local_models.hub_cache import (
@@ -117,6 +128,60 @@ def _fetch(model: RemoteModel, revision: str, *, quiet: bool) -> Snapshot:
         total=model.size, unit="B", unit_scale=True, desc=model.name, disable=hidden
     ) as progress:
         return fetch_model(model, revision, progress.update)
+
+
+@models_command.command("check")
+@click.argument("name")
+@click.option(
+    "--data",
+    type=FILE,
+    required=True,
+    help="JSON lines with contexts, answer, label (1: supported) and maybe group.",
+)
+@revision_option
+@click.option(
+    "--label-means",
+    type=click.Choice(("supported", "unsupported")),
+    default="supported",
+    help="The meaning of label 1; default supported.",
+)
+@click.option("--card", type=PATH, help="Write the card to this file, to keep it with a suite.")
+@json_option
+def check_command(
+    name: str, data: Path, revision: str, label_means: str, card: Path | None, as_json: bool
+) -> int:
+    """Measure a model on your labels, calibrate it, and write the card that metrics then use.
+
+    \b
+    Example:
+      answerkey models check MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli --data labelled.jsonl
+    """
+    from answerkey.calibrate.pair_models import make_card, read_labelled
+    from answerkey.entailment.calibrated import CalibratedPairModel
+    from answerkey.entailment.load import load_pair_model
+    from answerkey.entailment.model_cards import write_card
+
+    labelled = read_labelled(data, one_means_unsupported=label_means == "unsupported")
+    model = load_pair_model(name, revision=revision)
+    if not isinstance(model, CalibratedPairModel):
+        raise SettingsError("the packaged model is calibrated already; name another one")
+    if labelled.too_few:
+        raise InputError(f"{data}: {labelled.too_few}")
+    made = make_card(model.inner, labelled)
+    path = write_card(made, card)
+    if as_json:
+        print_json(msgspec.to_builtins(made))
+        return EXIT_OK
+    a = made.auroc
+    show(f"AUROC                 {a.value:.3f} (95 % interval {a.low:.3f} to {a.high:.3f})")
+    show(f"AUROC, packaged model {made.packaged_auroc:.3f}")
+    show(f"calibration error     {made.calibration_error:.3f}, on groups left out of the fit")
+    show(f"temperature           {made.temperature:.2f}, threshold {made.threshold:.2f}")
+    fitted = "fitted" if made.combination else "none: no better than the model alone"
+    show(f"combination           {fitted}")
+    show(f"speed                 {made.pairs_per_second:.1f} answers per second")
+    sentence = f"{made.rows} labels in {made.groups} groups; metrics use the card {path}"
+    return end(Ending(EXIT_OK, sentence, gated=False))
 
 
 @models_command.command("remove")
