@@ -271,3 +271,29 @@ def test_python_asks_variants() -> None:
     assert drop is not None
     assert drop > 0.2
     assert [gate.passed for gate in run.variants.gates] == [False]
+
+
+WRITER = """
+from itertools import count
+numbers = count()
+def reply(prompt):
+    if prompt.startswith("Do these"):
+        return "yes"
+    question = prompt.rpartition("Question: ")[2]
+    return f"Please tell me ({chr(97 + next(numbers))}): {question}"
+"""
+
+
+def test_questions_that_a_model_wrote_stay_when_a_run_is_resumed(cli: Cli, tmp_path: Path) -> None:
+    more = '[variants]\nkinds = ["paraphrase"]\n'
+    suite = write_suite(tmp_path, "tolerant", more)
+    # A profile without a judge: the model only writes questions here.
+    text = suite.read_text().replace('profile = "rag"', "metrics = {answer_agreement = 0.4}")
+    suite.write_text(f'judge = "writer:reply"\n{text}')
+    (tmp_path / "writer.py").write_text(WRITER)
+    code, first = run_json(cli, suite)
+    assert code == 0
+    assert first["variants"]["kinds"]["paraphrase"]["pairs"] == len(FACTS)
+    code, again = run_json(cli, suite, "--resume")
+    assert code == 0
+    assert again["variants"] == first["variants"]

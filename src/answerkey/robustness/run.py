@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import SettingsError
-from answerkey.files import json_text, write_file
+from answerkey.files import json_line, json_text, read_as, write_file
 from answerkey.llm.chat import Chat
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.plan import make_plan
@@ -27,6 +27,7 @@ from answerkey.robustness.measure import VariantFigures, measure_variants
 from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.execute import run_in_memory, run_prepared
 from answerkey.runs.prepare import Prepared, prepare, selected
+from answerkey.runs.records import to_json
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import is_run, read_manifest, read_outcomes
 from answerkey.runs.suite import Suite
@@ -38,6 +39,7 @@ from answerkey.variants.planted import PLANTED_KINDS
 from answerkey.variants.reworded import is_reworded
 
 VARIANTS_FILE = "variants.json"
+WRITTEN_FILE = "variant_questions.jsonl"
 _FOLDER = "variants"
 _CONSISTENCY = "answer_agreement"
 _PLANTING_TARGETS = ("rag",)
@@ -152,6 +154,7 @@ class VariantRun:
         # Without a path, `--resume` of the suite never mistakes the variants for a run of its own.
         suite = replace(self.suite, name=f"{self.suite.name}-variants", gate=(), path=None)
         folder = run_folder / _FOLDER
+        self._keep_written_questions(run_folder)
         prepared = prepare(
             suite.writing_to(folder), Selection(), self._read_children, target=target, judge=judge
         )
@@ -161,6 +164,21 @@ class VariantRun:
         report = self._report(originals, read_outcomes(finished.folder), finished)
         write_file(run_folder / VARIANTS_FILE, f"{json_text(report.to_json())}\n")
         return report
+
+    def _keep_written_questions(self, run_folder: Path) -> None:
+        """Store the questions that a model wrote, or use those that are stored.
+
+        A model may write others when the run is resumed, and these would be other cases.
+        """
+        if not any(map(is_reworded, self.suite.variants.kinds)):
+            return
+        path = run_folder / WRITTEN_FILE
+        if path.is_file():
+            lines = path.read_bytes().splitlines()
+            self.expansion.children[:] = [read_as(line, Case) for line in lines if line]
+            return
+        lines = [json_line(to_json(child)).decode() for child in self.expansion.children]
+        write_file(path, "\n".join([*lines, ""]))
 
     def run_in_memory(
         self,

@@ -35,6 +35,7 @@ from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import kind_of, make_target
 from answerkey.types import Case, Profile, Target
 from answerkey.user_traceback import begin_run
+from answerkey.variants.reworded import is_reworded
 
 log = logging.getLogger("answerkey.runs")
 
@@ -230,7 +231,8 @@ def _let_judge_decide(suite: Suite, judge: object) -> Suite:
 
 def _refuse_unused_judge(suite: Suite, judge: object, scorer: Scorer) -> None:
     """A judge that is given is used or refused; a wrong name is found either way."""
-    is_used = scorer.judge != "none" or suite.user is not None
+    writes_variants = any(map(is_reworded, suite.variants.kinds))
+    is_used = scorer.judge != "none" or suite.user is not None or writes_variants
     if is_used or (judge is None and suite.judge is None):
         return
     if judge is None:
