@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,6 @@ from typing import IO
 from answerkey.cases.traces.families import NAMES
 from answerkey.cases.traces.records import BadSpan, Span, is_span, spans_of, wrapper_context
 from answerkey.coerce.csv_rows import separator_of
-from answerkey.coerce.decode import encoding_of
 from answerkey.coerce.values import is_list, is_mapping, is_number
 from answerkey.errors import InputError
 
@@ -211,8 +211,16 @@ def records_of(path: Path, name: str) -> Iterator[Record | Damage]:
     if path.suffix.lower() == ".parquet":
         yield from records_of_parquet(path, name)
         return
-    with path.open(encoding=encoding_of(path), newline="") as file:
+    # A whole file may be one line, so that it is not read line by line to find its encoding, and
+    # one bad byte is no reason to refuse the other spans.
+    with path.open(encoding=_encoding_of(path), errors="replace", newline="") as file:
         yield from _records_of_text(file, path)
+
+
+def _encoding_of(path: Path) -> str:
+    with path.open("rb") as file:
+        has_mark = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return "utf-16" if has_mark else "utf-8-sig"
 
 
 def _records_of_text(file: IO[str], path: Path) -> Iterator[Record | Damage]:
