@@ -265,7 +265,8 @@ How many cases have which status, with `sqlite3`:
 sqlite3 run.sqlite "SELECT status, count(*) FROM cases GROUP BY status ORDER BY 2 DESC"
 ```
 
-The metrics that are lowest in failed cases, with DuckDB:
+The metrics that are lowest in failed cases, with DuckDB (which downloads its extension `sqlite` at first use; `sqlite3` runs
+the same statement):
 
 ```sh
 duckdb run.sqlite "SELECT metric, avg(value) AS mean FROM scores JOIN cases USING (n) WHERE NOT passed GROUP BY 1 ORDER BY 2"
