@@ -154,3 +154,35 @@ def test_a_model_that_was_not_fetched_names_the_command(
     assert f"answerkey models fetch {NAME}" in shown.last_line
     assert not hub.requests  # nothing is downloaded unasked
     assert json.loads(rows.read_text())["id"] == "1"
+
+
+def test_a_fetched_model_is_checked_run_and_compared(
+    cli: Callable, hub: TinyHub, write: Callable[[str, object], Path], tmp_path: Path
+) -> None:
+    contexts = ["the museum opened in 1932"]
+    words = ("yes", "no")
+    answers = [f"{words[n % 2]} the museum {'opened ' * (n % 5)}." for n in range(60)]
+    labelled = [
+        {"contexts": contexts, "answer": answer, "label": 1 - n % 2 if n % 10 else n % 2}
+        for n, answer in enumerate(answers)
+    ]
+    assert cli("models", "fetch", NAME).code == 0
+    shown = cli("models", "check", NAME, "--data", write("labelled.jsonl", labelled))
+    assert shown.code == 0, shown.err
+    assert "on 60 rows" in cli("models", "list").out
+    cases = [
+        {"id": str(n), "question": "q", "answer": answer, "contexts": contexts}
+        for n, answer in enumerate(answers[:6])
+    ]
+    path = write("cases.jsonl", cases)
+    for name in ("a", "b"):
+        shown = cli(
+            "score", path, "--metrics", "groundedness", "--entailment", NAME, "--no-charts",
+            "--out", tmp_path / name,
+        )  # fmt: skip
+        assert shown.code == 0, shown.err
+    a, b = (next((tmp_path / name).glob("*/run.json")).parent for name in "ab")
+    fingerprint = json.loads((a / "run.json").read_text())["fingerprint"]["entailment"]
+    assert hub.commit(NAME)[:12] in fingerprint
+    assert "card " in fingerprint
+    assert "entailment model: changed" not in cli("compare", a, b).out
