@@ -25,14 +25,16 @@ from answerkey.local_models.repository import ModelRepository, open_repository
 
 
 def load_pair_model(model: str = PACKAGED_NAME, **options: object) -> PairModel | None:
-    """The model of that name; the same object for the same name and options, which are those of `[entailment]`.
+    """The model of that name, with the options of `[entailment]`; its weights are loaded once.
 
     None for the packaged model where the installation has none.
     """
     table = read_table(EntailmentTable, {"model": model, **options}, "[entailment]")
     if table.model == PACKAGED_NAME:
         return load_model()
-    return _load(table, cache_folder())
+    inner, is_fitted = _load(table, cache_folder())
+    # The card is read on each call: `models check` may have written it since.
+    return CalibratedPairModel(inner, find_card(inner.digest, table.card), is_fitted=is_fitted)
 
 
 def fingerprint_of(model: PairModel | None) -> str:
@@ -46,15 +48,15 @@ def fingerprint_of(model: PairModel | None) -> str:
 
 
 @lru_cache(maxsize=4)
-def _load(table: EntailmentTable, folder: Path) -> CalibratedPairModel:
-    store = DiskCache(folder / "entailment.sqlite") if table.cache else None
+def _load(table: EntailmentTable, folder: Path) -> tuple[RawPairModel, bool]:
+    """The model without calibration, and whether it has the packaged weights."""
     if table.model.startswith(PYTHON_PREFIX):
-        inner: RawPairModel = load_function(table.model)
-        return CalibratedPairModel(inner, find_card(inner.digest, table.card))
+        return load_function(table.model), False
+    store = DiskCache(folder / "entailment.sqlite") if table.cache else None
     repository = open_repository(table.model, table.revision)
     inner = open_pair_model(repository, table, store)
     is_fitted = repository.has_graph and file_hash(repository.weights) == packaged_graph_hash()
-    return CalibratedPairModel(inner, find_card(inner.digest, table.card), is_fitted=is_fitted)
+    return inner, is_fitted
 
 
 def open_pair_model(
