@@ -20,7 +20,7 @@ import msgspec
 ALPHA = 0.05  # share of lives without a change that may ever alarm
 # The evidence that alarms, summed over all series with their shares of the error budget. Ville's
 # bound for it is 10 %, which only a sum that never jumps past the limit would use up: of simulated
-# lives 1.5 to 4.4 % reach it (benchmarks/watch.py --simulate).
+# lives 2.2 to 5.5 % reach it (benchmarks/watch.py --simulate).
 LIMIT = 10.0
 # Drops in points of the scale, with their weights: one that is worth an alarm, and a large one,
 # which is found sooner when it is looked for.
