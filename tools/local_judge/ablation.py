@@ -39,7 +39,7 @@ SIMILAR_FROM = 1.5  # of grades 0 to 2; those in between are left out
 EVOUNA_SHARE = 0.05  # of the questions, to save time; the models are fitted on them
 SIMILARITY_SHARE = 0.07
 WEIGHTS = {
-    rules: ("YES_NO", "OTHER_WAY", "OPPOSED", "FIGURES_SHORT", "OTHER_QUANTITY", "OTHER_NAMES"),
+    rules: ("SURE", "LIKELY", "FIGURES_SHORT", "OTHER_NAME"),
     answer_agreement: ("SURELY_RULED", "OVERRULED"),
 }
 
