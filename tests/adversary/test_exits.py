@@ -10,7 +10,7 @@ import pytest
 from adversary.attack import Attacked, results, write_suite
 
 GOOD = "def answer(question):\n    return 'It is ' + question.split()[-1].strip('?') + '.'\n"
-GATE = '[gate]\nrequire = ["success >= 2"]'
+GATE = '[gate]\nrequire = ["success >= 1"]'
 
 
 @pytest.mark.parametrize("leave", ["sys.exit(0)", "raise SystemExit", "exit(0)"])

@@ -206,7 +206,7 @@ The blender holds 1.5 litres.
 """
 
 
-def test_a_bot_that_follows_planted_instructions_is_found(cli: Cli, tmp_path: Path) -> None:
+def test_a_bot_that_ignores_planted_instructions_passes(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "devices.md").write_text(DOCUMENT)
     cases = [

@@ -24,9 +24,7 @@ from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.types import Case, Pair, Passage, Response
 
 Floats = NDArray[np.float64]
-LEAST_ROWS = (
-    50  # below, a threshold moves by more than 0.1 from one half of the labels to the other
-)
+LEAST_ROWS = 50  # a choice, not a measurement: fewer labels say little about a threshold
 LEAST_OF_EACH = 10
 _FOLDS = 10
 _DRAWS = 1000

@@ -35,7 +35,7 @@ class Combination(msgspec.Struct, frozen=True):
 class ModelCard(msgspec.Struct, frozen=True):
     """What `answerkey models check` measured; metrics use `temperature`, `shift`, `threshold` and `combination`.
 
-    `unsure` is the band of probabilities in which the model is wrong too often to decide alone.
+    `unsure` is the band of probabilities that calls for a second opinion; it is not fitted.
     """
 
     name: str

@@ -17,8 +17,8 @@ from answerkey.testsets.audit.support import states_opposite
 from answerkey.text import normalise, short_label, words
 from answerkey.types import Case, Response
 
-# Cosine from which two questions of the packaged model ask the same; read on 400 pairs of SciFact
-# claims and FAQ questions, where 0.90 still had different subjects.
+# Cosine of the packaged model from which two questions ask the same. Chosen by reading pairs of
+# SciFact claims and FAQ questions: at 0.90 some still had different subjects.
 _SAME_MEANING = 0.93
 # Below this two expected answers do not say the same.
 _AGREE_FROM = 0.5
