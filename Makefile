@@ -20,6 +20,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python tools/style_figures.py --check
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

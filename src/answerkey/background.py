@@ -142,7 +142,9 @@ class Loop:
 
     def call(self, begin: Callable[[], Awaitable[T]], seconds: float) -> T:
         """What the coroutine that `begin` makes returns or raises, in time; else it is cancelled: TookTooLong."""
-        loop, done, tasks = self.running(), Future[T](), list[asyncio.Task[None]]()
+        loop = self.running()
+        done = Future[T]()
+        tasks = list[asyncio.Task[None]]()
 
         async def contained() -> None:
             try:

@@ -163,8 +163,14 @@ def wilson_ends(rate: float, n: float) -> tuple[float, float]:
     middle = (rate + Z * Z / (2 * n)) / (1 + Z * Z / n)
     half = Z / (1 + Z * Z / n) * math.sqrt(rate * (1 - rate) / n + Z * Z / (4 * n * n))
     # Without these two a rounding error would leave 0 and 1 just outside their own interval.
-    low = 0.0 if rate == 0.0 else max(0.0, middle - half)
-    high = 1.0 if rate == 1.0 else min(1.0, middle + half)
+    if rate == 0.0:
+        low = 0.0
+    else:
+        low = max(0.0, middle - half)
+    if rate == 1.0:
+        high = 1.0
+    else:
+        high = min(1.0, middle + half)
     return low, high
 
 

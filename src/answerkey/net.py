@@ -130,7 +130,10 @@ class HttpClient:
         except (httpx2.TimeoutException, httpcore2.TimeoutException):
             raise self._timed_out() from None
         except (httpx2.TransportError, httpx2.InvalidURL) as error:
-            kind = NoConnection if isinstance(error, httpx2.ConnectError) else LostConnection
+            if isinstance(error, httpx2.ConnectError):
+                kind = NoConnection
+            else:
+                kind = LostConnection
             cause = self.secrets.hide(str(error)) or type(error).__name__
             raise kind(f"no connection to {self._host}: {cause}") from None
         finally:
@@ -268,7 +271,9 @@ def find_proxy(url: str) -> str | None:
     if not proxy:
         return None
     # curl takes `127.0.0.1:3128` without a scheme, so people write it that way.
-    return proxy if "://" in proxy else f"http://{proxy}"
+    if "://" in proxy:
+        return proxy
+    return f"http://{proxy}"
 
 
 def back_off(tries: int, first: float, longest: float) -> float:

@@ -42,7 +42,9 @@ _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_TH
 
 def available_cores() -> int:
     """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def jobs_for(asked: int | None, pieces: int, *, enough: bool) -> int:
@@ -53,9 +55,9 @@ def jobs_for(asked: int | None, pieces: int, *, enough: bool) -> int:
 def threads_to_use() -> int:
     """One per core, or as many as OMP_NUM_THREADS allows: one held to fewer must not start more threads than it has."""
     held = os.environ.get("OMP_NUM_THREADS", "")
-    return (
-        min(available_cores(), int(held)) if held.isdecimal() and int(held) else available_cores()
-    )
+    if held.isdecimal() and int(held):
+        return min(available_cores(), int(held))
+    return available_cores()
 
 
 class Processes:
@@ -103,7 +105,8 @@ class Processes:
 
     def _drive(self, process: subprocess.Popen[bytes], setup: Any) -> None:
         """The thread of one process: one item at a time, until there are no more."""
-        to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        to = cast("IO[bytes]", process.stdin)
+        back = cast("IO[bytes]", process.stdout)
         setup_line = json_line(setup) + b"\n"  # sent once, before the first item
         while (asked := self._asked.get()) is not None:
             item, done = asked
@@ -139,7 +142,8 @@ def _lost(process: subprocess.Popen[bytes]) -> IncompleteError:
 def serve(entry: str) -> None:
     """The main program of a process: reads arguments, writes results. What the work prints goes to standard error."""
     gc.set_threshold(50_000)  # as the command line does
-    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    asked = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     module, _, name = entry.partition(":")

@@ -46,7 +46,9 @@ class Secrets:
 
     def hide(self, text: str) -> str:
         """The text with every key replaced by `***`."""
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+        if self._pattern:
+            return self._pattern.sub(HIDDEN, text)
+        return text
 
     def hide_in(self, value: object) -> Any:
         """The same for every string of a decoded JSON value, its keys included."""

@@ -434,7 +434,10 @@ class Outcome:
         >>> Outcome(Case("q1", "Open?"), Response("Yes."), {}, Verdict("FAILED", 0.2, shortfalls=("recall 0.2 < 0.5",)))
         <Outcome q1: FAILED 0.20, recall 0.2 < 0.5>
         """
-        score = "" if self.verdict.score is None else f" {self.verdict.score:.2f}"
+        if self.verdict.score is None:
+            score = ""
+        else:
+            score = f" {self.verdict.score:.2f}"
         why = (
             self.verdict.why
             or "; ".join(self.verdict.shortfalls)

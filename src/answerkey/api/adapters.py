@@ -46,7 +46,10 @@ def target_of(target: object, timeout: float, retries: int | None = None) -> Tar
     if has_caller_loop():
         function = _awaited(function)
     asked = function_target(function, timeout, name_of(target))
-    settings = {} if retries is None else {"retries": retries}
+    if retries is None:
+        settings = {}
+    else:
+        settings = {"retries": retries}
     return Live(asked, read_table(LiveTable, settings, "target"))
 
 
@@ -76,7 +79,10 @@ def metrics_of(items: Iterable[object]) -> tuple[list[str], list[Metric]]:
     names: list[str] = []
     own: list[Metric] = []
     for item in items:
-        name = item if isinstance(item, str) else registered_name(item)
+        if isinstance(item, str):
+            name = item
+        else:
+            name = registered_name(item)
         if name is None:
             name = _name_in_other_tool(item)
         if name is None:

@@ -102,7 +102,10 @@ def _read_metrics(metrics: object) -> tuple[list[str], list[Metric], TomlTable |
         raise SettingsError(f'metrics: found {kind}, expected names, as in ["answer_agreement"]')
     names, functions = metrics_of(metrics)
     plain_names, thresholds = read_thresholds(names)
-    profile = threshold_profile(thresholds) if thresholds else None
+    if thresholds:
+        profile = threshold_profile(thresholds)
+    else:
+        profile = None
     return list(plain_names), functions, profile
 
 

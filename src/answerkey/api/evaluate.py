@@ -95,7 +95,10 @@ def evaluate(
         # As in a suite: a last message of the user that nobody answered is no error.
         answered = leave_out_manual(enumerate(cases), answers_in_cases=True)
         cases = [case for _, case in answered]
-    source = str(data) if isinstance(data, (str, Path)) else NAME
+    if isinstance(data, (str, Path)):
+        source = str(data)
+    else:
+        source = NAME
     arguments = Arguments(
         name=name,
         source=source,

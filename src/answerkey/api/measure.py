@@ -34,7 +34,10 @@ def rank(qrels: object, rankings: object, metrics: Sequence[str], unit: str = "p
     if in_rankings is not None:
         # A number that must be read first, or whose error is found below, with its place.
         with suppress(InputError):
-            labels = as_relevance_labels(qrels) if in_labels is None else cast("Labels", qrels)
+            if in_labels is None:
+                labels = as_relevance_labels(qrels)
+            else:
+                labels = cast("Labels", qrels)
             scores = cast("Mapping[str, Mapping[str, float]]", rankings)
             return score_rankings(
                 scores, labels, metrics, unit, pages=in_rankings or in_labels is not False
@@ -69,4 +72,6 @@ def score(metric: object, **row: object) -> Score | dict[str, Score]:
         scorer = make_scorer(suite, None, judge_of(judge, workers=1))
     with closing(scorer):
         scores = scorer.plan.score([(case, response_of_row(renamed_row, place))])[0]
-    return dict(scores) if is_list(metric) else scores[suite.metrics[0]]
+    if is_list(metric):
+        return dict(scores)
+    return scores[suite.metrics[0]]

@@ -47,7 +47,10 @@ def headline(run: Run) -> str:
         parts.append(f"{totals.unscored} UNSCORED")
     if totals.errors:
         parts.append(format_count(totals.errors, "error"))
-    incomplete = f"; incomplete: {run.partial}" if run.partial else ""
+    if run.partial:
+        incomplete = f"; incomplete: {run.partial}"
+    else:
+        incomplete = ""
     return f"Run {run.name}: {', '.join(parts)}{incomplete}"
 
 

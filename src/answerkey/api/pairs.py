@@ -55,5 +55,8 @@ def prefer(a: RunLike, b: RunLike, judge: object = "local", workers: int = 20) -
 
 
 def _outcomes(run: RunLike) -> tuple[str, Iterable[Outcome]]:
-    opened = run if isinstance(run, Run) else open_run(run)
+    if isinstance(run, Run):
+        opened = run
+    else:
+        opened = open_run(run)
     return opened.name, opened.outcomes

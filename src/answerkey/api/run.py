@@ -50,7 +50,9 @@ class Run:
     @cached_property
     def manifest(self) -> Manifest:
         """What made the run, as in run.json."""
-        return self._manifest() if callable(self._manifest) else self._manifest
+        if callable(self._manifest):
+            return self._manifest()
+        return self._manifest
 
     @cached_property
     def outcomes(self) -> Sequence[Outcome]:

@@ -121,7 +121,9 @@ def _load_model(name: str) -> Embedder | None:
     """The embedding model; None for "none"."""
     if name == "none":
         return None
-    return load_embedder(name) if name else load_embedder()
+    if name:
+        return load_embedder(name)
+    return load_embedder()
 
 
 @contextmanager

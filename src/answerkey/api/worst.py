@@ -22,9 +22,13 @@ def _goodness(outcome: Outcome) -> float:
         return _ERROR
     if verdict.score is not None:
         # A failed case may have a higher mean than one that passed: a required floor decides.
-        return verdict.score if verdict.passed else verdict.score - 1e6
+        if verdict.passed:
+            return verdict.score
+        return verdict.score - 1e6
     shares = [share for name in outcome.scores if (share := _share(outcome, name)) is not None]
-    return sum(shares) / len(shares) if shares else _NOT_MEASURED
+    if shares:
+        return sum(shares) / len(shares)
+    return _NOT_MEASURED
 
 
 def _share(outcome: Outcome, name: str) -> float | None:
@@ -32,12 +36,17 @@ def _share(outcome: Outcome, name: str) -> float | None:
     value = outcome.scores[name].value
     if value is None:
         return None
-    facts = find(name).facts if _is_known(name) else None
+    if _is_known(name):
+        facts = find(name).facts
+    else:
+        facts = None
     if facts is None or facts.high is None:
         return value if facts is None else None
     low = facts.low or 0.0
     share = (value - low) / (facts.high - low)
-    return 1 - share if facts.better == "lower" else share
+    if facts.better == "lower":
+        return 1 - share
+    return share
 
 
 def _is_known(name: str) -> bool:

@@ -26,7 +26,10 @@ def auroc_interval(
     if sampled is None or area is None:
         return None
     # Rows of one source count as one, as in the bootstrap.
-    share = 1.0 if groups is None else len(set(groups)) / len(groups)
+    if groups is None:
+        share = 1.0
+    else:
+        share = len(set(groups)) / len(groups)
     above = max(1.0, share * float(np.sum(positive)))
     below = max(1.0, share * float(np.sum(~positive)))
     low, high = score_ends(area, above, below)

@@ -45,14 +45,24 @@ class Direction:
 
 def direction_of(better: Better, raw_auroc: float | None, positive: Meaning | None) -> Direction:
     """From the metric's direction and what label 1 means, if that is given; else by what fits."""
-    fits = 1 if raw_auroc is None or raw_auroc >= 0.5 else -1
+    if raw_auroc is None or raw_auroc >= 0.5:
+        fits = 1
+    else:
+        fits = -1
     if better == "neither":
         return Direction(fits, positive, guessed=True)
     high_is_good = better == "higher"
     if positive is None:
-        meaning: Meaning = "good" if high_is_good == (fits > 0) else "bad"
+        meaning: Meaning
+        if high_is_good == (fits > 0):
+            meaning = "good"
+        else:
+            meaning = "bad"
         return Direction(fits, meaning, guessed=True)
-    sign = 1 if high_is_good == (positive == "good") else -1
+    if high_is_good == (positive == "good"):
+        sign = 1
+    else:
+        sign = -1
     return Direction(sign, positive, guessed=False)
 
 
@@ -178,7 +188,10 @@ def calibrate_metric(
     raw = auroc(values, positive)
     direction = direction_of(better, raw, options.positive)
     turned = direction.sign * values
-    long_sign = 1 if (auroc(lengths, positive) or 0.5) >= 0.5 else -1
+    if (auroc(lengths, positive) or 0.5) >= 0.5:
+        long_sign = 1
+    else:
+        long_sign = -1
     intervals = _AurocIntervals()
     if raw is not None:
         metric_draws, length_draws = agree.auroc_draws(
@@ -261,7 +274,10 @@ def _notes(c: Calibration, better: Better) -> list[str]:
     elif low <= 0.5:
         notes.append("not shown to be better than chance: the interval holds 0.5")
     if c.over_length_ci95 and c.over_length_ci95[0] <= 0 and c.metric != "answer_length":
-        word = "worse than" if c.over_length_ci95[1] < 0 else "not shown to be better than"
+        if c.over_length_ci95[1] < 0:
+            word = "worse than"
+        else:
+            word = "not shown to be better than"
         notes.append(
             f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length"
         )
@@ -321,7 +337,10 @@ def calibration_text(c: Calibration) -> str:
     share = c.positives / c.n
     sides = f"label 1 in {c.positives} ({share:.1%})"
     if c.direction.label_means:
-        means = ", taken to mean" if c.direction.guessed else " means"
+        if c.direction.guessed:
+            means = ", taken to mean"
+        else:
+            means = " means"
         sides += f"{means} {c.direction.label_means}"
     grouped = f"{c.draws:,} draws"
     if c.groups:

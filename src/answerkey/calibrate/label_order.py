@@ -70,7 +70,10 @@ def label_order(scores: Scores, passed: Passed, labels: Mapping[int, float]) -> 
     for cases in strata:
         waiting.append(sorted((n for n in cases if n not in labels), key=lambda n: draws[n]))
         own = [labels[n] >= 0.5 for n in cases if n in labels]
-        likely = _PRIOR_AGREEMENT if passed[cases[0]] else 1 - _PRIOR_AGREEMENT
+        if passed[cases[0]]:
+            likely = _PRIOR_AGREEMENT
+        else:
+            likely = 1 - _PRIOR_AGREEMENT
         counts.append((sum(own) + _PRIOR_LABELS * likely, len(own) + _PRIOR_LABELS))
     while left := [place for place, rest in enumerate(waiting) if rest]:
         best = max(left, key=lambda place: _gain(len(strata[place]) / total, *counts[place]))

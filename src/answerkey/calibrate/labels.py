@@ -297,7 +297,10 @@ _Given = tuple[Pair, Any, dict[str, float]]
 
 
 def _file_rows(path: Path, label: str) -> Iterator[_Given]:
-    reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
+    if path.is_file():
+        reader = ROW_READERS.get(path.suffix.lower())
+    else:
+        reader = None
     if reader:
         cases = check_cases(_read_tolerantly(reader(path, path.name), path), path.name)
     else:

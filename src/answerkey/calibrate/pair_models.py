@@ -72,7 +72,10 @@ def read_labelled(path: Path, *, one_means_unsupported: bool = False) -> Labelle
             raise InputError(
                 f"{path}:{number}: {error}; expected contexts, answer and label (1 or 0)"
             ) from None
-        texts = [contexts] if isinstance(contexts, str) else contexts
+        if isinstance(contexts, str):
+            texts = [contexts]
+        else:
+            texts = contexts
         case = Case(str(number), str(row.get("question") or ""))
         pairs.append((case, Response(answer, tuple(Passage(str(text)) for text in texts))))
         labels.append(1 - label if one_means_unsupported else label)

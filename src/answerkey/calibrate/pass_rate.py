@@ -71,7 +71,10 @@ def stratified_rate(
         weight = len(cases) / total
         own = [labels[n] >= 0.5 for n in cases if n in labels]
         n = len(own)
-        likely = _PRIOR_AGREEMENT if passed[cases[0]] else 1 - _PRIOR_AGREEMENT
+        if passed[cases[0]]:
+            likely = _PRIOR_AGREEMENT
+        else:
+            likely = 1 - _PRIOR_AGREEMENT
         share = (sum(own) + _PRIOR_LABELS * likely) / (n + _PRIOR_LABELS)
         if own:
             mean += weight * sum(own) / n

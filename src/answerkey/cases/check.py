@@ -27,7 +27,10 @@ def check_cases(
     file = None
     number = 0
     for case in cases:
-        number = number + 1 if case.source_file == file else 1
+        if case.source_file == file:
+            number = number + 1
+        else:
+            number = 1
         file = case.source_file
         key = hash(case.id)
         if key in ids:

@@ -150,7 +150,10 @@ def _in_order(turns: list[object]) -> list[object]:
     """The turns by their numbers, where all of them have one."""
     numbered: list[tuple[float, object]] = []
     for turn in turns:
-        number = turn.get("turn") if is_mapping(turn) else None
+        if is_mapping(turn):
+            number = turn.get("turn")
+        else:
+            number = None
         if is_number(number):
             numbered.append((number, turn))
     if len(numbered) < len(turns):

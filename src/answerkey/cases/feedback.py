@@ -57,7 +57,11 @@ def _read_number(number: float) -> Feedback | None:
     if number <= 1:
         if number == 0.5:
             return None
-        return Feedback.UP if number > 0.5 else Feedback.DOWN
+        if number > 0.5:
+            return Feedback.UP
+        return Feedback.DOWN
     if number >= _FEWEST_UP:
         return Feedback.UP
-    return Feedback.DOWN if number <= _MOST_DOWN else None
+    if number <= _MOST_DOWN:
+        return Feedback.DOWN
+    return None

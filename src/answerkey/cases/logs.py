@@ -105,7 +105,10 @@ def _column(row: Cells, column: str) -> str | None:
 
 def _text(row: Cells, column: str) -> str:
     name = _column(row, column)
-    text = "" if name is None else str(row[name]).strip()
+    if name is None:
+        text = ""
+    else:
+        text = str(row[name]).strip()
     return "" if has_no_value(text) else text
 
 
@@ -139,7 +142,10 @@ def _read_log_row(row: Cells, sessions: _Sessions) -> dict[str, object]:
     if "response_time" not in cells:
         cells |= _latency(cells)
     feedback_name = _column(cells, "feedback")
-    feedback = None if feedback_name is None else read_feedback(cells[feedback_name])
+    if feedback_name is None:
+        feedback = None
+    else:
+        feedback = read_feedback(cells[feedback_name])
     if feedback is not None:
         cells["feedback"] = feedback.value
         cells.setdefault("label", feedback.label)
@@ -160,7 +166,9 @@ def _latency(row: Cells) -> dict[str, object]:
     if milliseconds is not None:
         return {"response_time": milliseconds / 1000}
     seconds = _number(_text(row, "latency"))
-    return {} if seconds is None else {"response_time": seconds}
+    if seconds is None:
+        return {}
+    return {"response_time": seconds}
 
 
 def _number(text: str) -> float | None:
@@ -189,7 +197,10 @@ def _pair_messages(rows: Iterable[Row]) -> Iterator[Row]:
         session = _text(row, "session")
         role = _role(row)
         content = _column(row, "content")
-        text = "" if content is None else content_text(row[content])
+        if content is None:
+            text = ""
+        else:
+            text = content_text(row[content])
         if role is Role.USER and text:
             earlier = open_turns.pop(session, None)
             if earlier is not None:

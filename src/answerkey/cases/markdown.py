@@ -141,7 +141,10 @@ class _Parser:
         if not self._blocks:
             return
         block = self._blocks[-1]
-        answer = None if block.is_answered else _ANSWER_LINE.match(line)
+        if block.is_answered:
+            answer = None
+        else:
+            answer = _ANSWER_LINE.match(line)
         if answer:
             self._begin_answer(block, answer, number)
             return
@@ -196,7 +199,10 @@ def _find_layout(lines: list[str]) -> str | None:
 def _refuse_other_layout(line: str, block: _Block, layout: str, place: str) -> None:
     """Refuse a question in another layout: the answer before it would swallow it."""
     for other, pattern in _QUESTION_LINES.items():
-        match = pattern.match(line) if other != layout else None
+        if other != layout:
+            match = pattern.match(line)
+        else:
+            match = None
         if match and block.may_be_followed_by(match[1]):
             problem = f'Q{match[1]} is written as "{other}", but this file began with "{layout}"'
             raise InputError(f"{place}: {problem}; use one layout")

@@ -95,4 +95,6 @@ def add_conversations(cases: Iterable[Case], *, live: bool) -> Iterator[Case]:
 
 def _conversation_key(case: Case) -> tuple[str | None, str] | None:
     name = case.extra.get(CONVERSATION)
-    return None if name is None else (case.source_file, str(name))
+    if name is None:
+        return None
+    return (case.source_file, str(name))

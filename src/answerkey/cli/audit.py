@@ -73,7 +73,10 @@ def audit_command(
     store = audit_file(cases)
     embed = None
     if model != "none":
-        embed = load_embedder(model) if model else load_embedder()
+        if model:
+            embed = load_embedder(model)
+        else:
+            embed = load_embedder()
     source = documents or find_documents(cases)
     audit = audit_cases(
         list(read_cases(cases)),

@@ -152,7 +152,10 @@ def calibrate_command(
 
 
 def _calibrations(path: Path, metrics: list[str], given: TomlTable) -> list[Calibration]:
-    suite = load_suite(given["suite"]) if given["suite"] else None
+    if given["suite"]:
+        suite = load_suite(given["suite"])
+    else:
+        suite = None
     table: TomlTable = {
         "name": "calibrate",
         "cases": [str(path)],
@@ -260,7 +263,10 @@ def reliability_chart(c: Calibration) -> Spec:
         layers.insert(0, over(ends, diagonal))
     if c.threshold is not None:
         layers.append(layer("rule", {"x": {"datum": c.threshold}}, color=RED))
-    auroc = "not defined" if c.auroc is None else f"{c.auroc:.3f}"
+    if c.auroc is None:
+        auroc = "not defined"
+    else:
+        auroc = f"{c.auroc:.3f}"
     subtitle = (
         f"AUROC {auroc}, {c.n} labelled answers; dashed: a perfect probability; red: best threshold"
     )
@@ -311,7 +317,10 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
         )
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, labelled)
     record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": found}
-    corrected = corrected_line(rate) if rate else "two labels are needed for a corrected pass rate"
+    if rate:
+        corrected = corrected_line(rate)
+    else:
+        corrected = "two labels are needed for a corrected pass rate"
     print_result(record, "\n".join([*lines, corrected]), as_json)
     done(
         f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`"

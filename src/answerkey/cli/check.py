@@ -53,7 +53,10 @@ def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
         say(f"✗ {finding.check}: {finding.message}. Action: {finding.action}.")
     if assessment.passed and not as_json:
         say("✓ all applicable checks passed")
-    passed = "all checks passed" if assessment.passed else "some checks failed"
+    if assessment.passed:
+        passed = "all checks passed"
+    else:
+        passed = "some checks failed"
     ending = Ending(EXIT_GATE if gate and not assessment.passed else EXIT_OK, passed, gated=gate)
     raise click.exceptions.Exit(end(ending))
 

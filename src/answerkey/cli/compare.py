@@ -144,11 +144,15 @@ def compare_command(
     rules = CompareGate(margin, max_new_failures, max_errors or 0)
     run_a, run_b = _choose_runs(run_a, run_b)
     comparison = compare_runs(run_a, run_b, repeats)
-    failures = gate_failures(comparison, rules) if gate else []
+    if gate:
+        failures = gate_failures(comparison, rules)
+    else:
+        failures = []
     ending = end_of_comparison(comparison, failures if gate else None)
-    verdict = (
-        {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
-    )
+    if gate:
+        verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}}
+    else:
+        verdict = {}
     record = comparison_json(comparison, cases) | verdict | {"ending": ending.line}
     text = (comparison_markdown if markdown else comparison_text)(comparison, cases)
     if by is not None:
@@ -260,7 +264,8 @@ def set_command(run: Path, folder: Path) -> None:
     Example:
       answerkey baseline set results/bot_20260102_030405
     """
-    manifest, path = read_manifest(run), folder / WHERE
+    manifest = read_manifest(run)
+    path = folder / WHERE
     if manifest.partial.startswith(DAMAGED):
         raise StorageError(f"{run}: {manifest.partial}; resume it first, or choose another run")
     kept = Baseline(relpath(run, folder), manifest.name, manifest.created, manifest.fingerprint)
@@ -285,7 +290,10 @@ def show_command(folder: Path, as_json: bool) -> None:
     path, kept = find_baseline(folder)
     there = is_run(path)
     record = {"run": str(path), "name": kept.name, "created": kept.created, "exists": there}
-    gone = "" if there else "; the folder no longer exists"
+    if there:
+        gone = ""
+    else:
+        gone = "; the folder no longer exists"
     print_result(record, f"{path}  {kept.name}, created {kept.created}{gone}", as_json)
 
 

@@ -36,7 +36,9 @@ from answerkey.runs.suite import load_suite
 
 OF_SUITE = "the judge of the suite"
 BESIDE_RUN = "judge_exam.json"
-OK, MISSING, ERROR = "ok", "not installed", "error"
+OK = "ok"
+MISSING = "not installed"
+ERROR = "error"
 _MARKS = {OK: "✓", MISSING: "–", ERROR: "✗"}
 # extra: module, package, purpose
 _EXTRAS = {
@@ -76,14 +78,14 @@ class JudgeTest:
     exam: Exam | None = None
 
     def as_json(self, *, large: bool) -> dict[str, object]:
-        exam, named = (
-            self.exam,
-            {"name": self.name, "reachable": self.exam is not None, "error": self.error or None},
-        )
+        exam = self.exam
+        named = {"name": self.name, "reachable": self.exam is not None, "error": self.error or None}
         if exam is None:
-            more: dict[str, object] = (
-                {"kinds": {}} if large else {"resists_injection": None, "questions": []}
-            )
+            more: dict[str, object]
+            if large:
+                more = {"kinds": {}}
+            else:
+                more = {"resists_injection": None, "questions": []}
             return {**named, "passed": False, "right": None, "of": None, **more}
         named |= {"resists_injection": exam.resists_injection}
         if large:
@@ -148,7 +150,8 @@ def doctor_command(
       answerkey doctor --judge http://127.0.0.1:8080/v1 --judge-model my-model
     """
     if judge is not None and (judge.endswith(".toml") or Path(judge).is_dir()):
-        suite, judge = Path(judge), OF_SUITE  # `doctor --judge suite.toml`
+        suite = Path(judge)  # `doctor --judge suite.toml`
+        judge = OF_SUITE
     large = exam == "large" or (judge == OF_SUITE and exam is None)
     judge = None if judge == OF_SUITE else judge
     settings = _judge_settings(suite, judge, judge_model, api_key_env)
@@ -160,11 +163,17 @@ def doctor_command(
     checks = check_installation()
     if not as_json:
         for check in checks:
-            detail = check.detail if check.status == OK else f"{check.status}: {check.detail}"
+            if check.status == OK:
+                detail = check.detail
+            else:
+                detail = f"{check.status}: {check.detail}"
             show(f"{_MARKS[check.status]} {check.name:<22} {detail}")
     if opened and opened.name != "local":
         say(f"asking the judge {'sixty' if large else 'ten'} questions …")
-    tested = examine(opened, large=large) if opened else None
+    if opened:
+        tested = examine(opened, large=large)
+    else:
+        tested = None
     if opened and tested and tested.exam and large:
         remember(opened.fingerprint(), exam=tested.exam.result)
         if suite is not None and is_run(suite):
@@ -175,7 +184,10 @@ def doctor_command(
     chosen = settings is not None or (large and not no_exam)
     code, last = _conclusion(checks, tested, chosen=chosen)
     if as_json:
-        judged = tested.as_json(large=large) if tested else None
+        if tested:
+            judged = tested.as_json(large=large)
+        else:
+            judged = None
         print_json(
             {
                 "checks": [asdict(c) for c in checks],
@@ -195,7 +207,10 @@ def _judge_settings(
     if suite is not None:
         if judge is not None:
             raise SettingsError("give a suite or --judge, not both")
-        found = read_manifest(suite).settings.judge if is_run(suite) else load_suite(suite).judge
+        if is_run(suite):
+            found = read_manifest(suite).settings.judge
+        else:
+            found = load_suite(suite).judge
         if found is None:
             raise SettingsError(
                 f"{suite} has no [judge]; give --judge local, or leave the suite out"
@@ -291,9 +306,18 @@ def _show_exam(tested: JudgeTest) -> None:
         f"\njudge {tested.name}: {exam.right} of {exam.judged if exam.large else len(exam.answers)} right"
     )
     for kind, result in exam.kinds.items() if exam.large else ():
-        left = f", {result.not_judged} it can't judge" if result.not_judged else ""
-        found = f"{result.right} of {result.of}{left}" if result.claimed else "can't judge this"
-        mark = "–" if not result.claimed else "✗" if kind in exam.failed_kinds else "✓"
+        if result.not_judged:
+            left = f", {result.not_judged} it can't judge"
+        else:
+            left = ""
+        if result.claimed:
+            found = f"{result.right} of {result.of}{left}"
+        else:
+            found = "can't judge this"
+        if not result.claimed:
+            mark = "–"
+        else:
+            mark = "✗" if kind in exam.failed_kinds else "✓"
         show(f"  {mark} {kind:<13} {found}")
     for item in exam.answers:
         if exam.large and item.right is False:
@@ -301,7 +325,10 @@ def _show_exam(tested: JudgeTest) -> None:
                 f"    {item.kind}: {_start(item.answer)} {item.error or item.given}; expected {item.wanted}"
             )
         elif not exam.large:
-            grade = f"no grade: {item.error}" if item.value is None else f"accuracy {item.value:g}"
+            if item.value is None:
+                grade = f"no grade: {item.error}"
+            else:
+                grade = f"accuracy {item.value:g}"
             show(
                 f"  {'✓' if item.right else '✗'} {item.kind:<10} {_start(item.answer)} {grade}, expected {item.wanted}"
             )

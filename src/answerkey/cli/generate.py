@@ -85,7 +85,10 @@ def generate_command(
         print_json(report.as_json())
     elif not quiet:
         show(report.text)
-    following = f"answerkey run {suite}" if suite else f"answerkey audit {out}"
+    if suite:
+        following = f"answerkey run {suite}"
+    else:
+        following = f"answerkey audit {out}"
     done(f"{report.sentence}; written to {out}; next: {following}")
 
 

@@ -33,7 +33,9 @@ class CommandGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return load_command(cmd_name) if cmd_name in COMMANDS else None
+        if cmd_name in COMMANDS:
+            return load_command(cmd_name)
+        return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -130,10 +130,16 @@ def _run() -> int:
 def _run_command() -> int:
     result = command_line.main(prog_name="answerkey", standalone_mode=False)
     sys.stdout.flush()
-    code = result if isinstance(result, int) else EXIT_OK
+    if isinstance(result, int):
+        code = result
+    else:
+        code = EXIT_OK
     arguments = sys.argv[1:]
     if arguments and arguments[0] in COMMANDS and not _WITHOUT_ENDING.intersection(arguments):
-        how = "finished" if code == EXIT_OK else "found problems, listed above"
+        if code == EXIT_OK:
+            how = "finished"
+        else:
+            how = "found problems, listed above"
         end_if_open(code, f"{arguments[0]} {how}")
     return code
 
@@ -152,7 +158,10 @@ def _ending_of_system_error(error: OSError | MemoryError | RuntimeError) -> Endi
         return Ending(EXIT_INCOMPLETE, message)
     if error.filename is None or error.errno not in _PATH_IS_UNUSABLE:
         return None
-    code = EXIT_INCOMPLETE if error.errno == errno.EROFS else EXIT_INPUT
+    if error.errno == errno.EROFS:
+        code = EXIT_INCOMPLETE
+    else:
+        code = EXIT_INPUT
     return Ending(code, f"{where}: {error.strerror}")
 
 

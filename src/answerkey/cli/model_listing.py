@@ -45,4 +45,6 @@ def _kind_of(repository: ModelRepository) -> str:
     if repository.read_json("modules.json") is not None:
         return EMBEDDING
     kind = choose_family(repository.config, repository.name).value
-    return kind if is_graph else f"{kind}, without ONNX"
+    if is_graph:
+        return kind
+    return f"{kind}, without ONNX"

@@ -177,7 +177,10 @@ def check_command(
     show(f"AUROC, packaged model {made.packaged_auroc:.3f}")
     show(f"calibration error     {made.calibration_error:.3f}, on groups left out of the fit")
     show(f"temperature           {made.temperature:.2f}, threshold {made.threshold:.2f}")
-    fitted = "fitted" if made.combination else "none: no better than the model alone"
+    if made.combination:
+        fitted = "fitted"
+    else:
+        fitted = "none: no better than the model alone"
     show(f"combination           {fitted}")
     show(f"speed                 {made.pairs_per_second:.1f} answers per second")
     sentence = f"{made.rows} labels in {made.groups} groups; metrics use the card {path}"

@@ -189,7 +189,9 @@ def _queries_by_type(result: Ranked, types: Mapping[str, str]) -> dict[str, list
     groups: dict[str, list[str]] = {}
     for query in result.labelled:
         groups.setdefault(types.get(query, "no type"), []).append(query)
-    return dict(sorted(groups.items())) if len(groups) > 1 else {}
+    if len(groups) > 1:
+        return dict(sorted(groups.items()))
+    return {}
 
 
 def _print_configurations(
@@ -217,7 +219,10 @@ def _print_configurations(
     show(f"best by {names[0]}: {best} ({len(labelled)} labelled queries)")
     for setup, tests in differences.items():
         test = tests[names[0]]
-        p = "" if test.p is None else f", p = {test.p:.3f}"
+        if test.p is None:
+            p = ""
+        else:
+            p = f", p = {test.p:.3f}"
         show(f"  {setup}: {test.diff:+.4f}{p}")
     for row in _rows_by_type(results, metrics, types):
         show(row)
@@ -259,7 +264,9 @@ def _rows_by_type(
 def _mean_sd(mean: float | None, sd: float | None) -> str:
     if mean is None:
         return "-"
-    return f"{mean:.4f}" if sd is None else f"{mean:.4f} ± {sd:.4f}"
+    if sd is None:
+        return f"{mean:.4f}"
+    return f"{mean:.4f} ± {sd:.4f}"
 
 
 def _show_table_file(path: Path, out: Path | None, *, as_json: bool) -> bool:
@@ -338,5 +345,8 @@ def _show_places(result: Ranked, setup: str = "") -> None:
 
 def _show_queries(what: str, queries: list[str]) -> None:
     if queries:
-        more = f" and {len(queries) - _LISTED} more" if len(queries) > _LISTED else ""
+        if len(queries) > _LISTED:
+            more = f" and {len(queries) - _LISTED} more"
+        else:
+            more = ""
         show(f"{what}: {', '.join(queries[:_LISTED])}{more}")

@@ -279,7 +279,10 @@ def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_jso
         _list_chunks("on another page", verification.wrong)
         _list_chunks("on no page", verification.lost)
         _list_chunks("names no page of these PDFs", verification.unreadable)
-    code = EXIT_OK if verification.passed else EXIT_GATE
+    if verification.passed:
+        code = EXIT_OK
+    else:
+        code = EXIT_GATE
     raise click.exceptions.Exit(end(Ending(code, verification.sentence)))
 
 
@@ -288,7 +291,10 @@ def _list_chunks(title: str, chunks: Sequence[WrongPage]) -> None:
         return
     show(f"{title}:")
     for chunk in chunks[:_LISTED]:
-        where = f" → {chunk.found} ({chunk.share:.0%} of its text)" if chunk.found else ""
+        if chunk.found:
+            where = f" → {chunk.found} ({chunk.share:.0%} of its text)"
+        else:
+            where = ""
         show(f"  {chunk.chunk}: page {chunk.page}{where}  {' '.join(chunk.text.split())[:80]}")
     if len(chunks) > _LISTED:
         show(f"  and {len(chunks) - _LISTED} more")

@@ -79,7 +79,10 @@ def _group_row(name: str | None, table: RunTable) -> dict[str, object]:
 
 def _group_cells(row: dict[str, object]) -> list[str]:
     name = row["name"]
-    shown = "(none)" if name is None else " ".join(str(name).split())
+    if name is None:
+        shown = "(none)"
+    else:
+        shown = " ".join(str(name).split())
     counts = [f"{row[key]:,}" for key in ("cases", "scored", "passed", "errors")]
     return [shown, *counts, format_figure(cast("float | None", row["mean_score"]))]
 
@@ -92,7 +95,10 @@ def newest_run_per_bot(folder: Path) -> list[Path]:
     library = RunLibrary(folder)
     entries = library.readable()
     full_runs = [entry for entry in entries if entry.is_full]
-    keys = newest_per_bot(entries, full_runs[0].name) if full_runs else []
+    if full_runs:
+        keys = newest_per_bot(entries, full_runs[0].name)
+    else:
+        keys = []
     if len(keys) < 2:
         raise InputError(
             f"{folder}: a table needs full runs of two bots, and there are {len(keys)}; "

@@ -55,13 +55,19 @@ def view_command(
 
     def ready(address: str) -> None:
         if given["labelling"]:
-            address = address.replace("/?token", "/label?token") if token else f"{address}label"
+            if token:
+                address = address.replace("/?token", "/label?token")
+            else:
+                address = f"{address}label"
         click.echo(address)
         say("press Ctrl-C to stop")
         if given["open_browser"]:
             click.launch(address)
 
     if folder is None:
-        folder = Path("results") if Path("results").is_dir() else Path()
+        if Path("results").is_dir():
+            folder = Path("results")
+        else:
+            folder = Path()
     serve_viewer(folder, Rules(host, token), port, ready, given["labeller"])
     done("the viewer has stopped")

@@ -118,7 +118,9 @@ def _find_log_column(column: str, names: tuple[str, ...]) -> str | None:
     plain_names = {plain_name(name): name for name in names}
     aliases = (name for name in LOG_COLUMNS[column] if name in plain_names)
     alias = next(aliases, None)
-    return None if alias is None else plain_names[alias]
+    if alias is None:
+        return None
+    return plain_names[alias]
 
 
 def is_column(written: str) -> bool:

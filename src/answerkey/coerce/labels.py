@@ -165,9 +165,11 @@ def align_labels(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mappi
     """
     # A caller that aligns many labels with one ranking passes a dict, which needs no copy.
     is_table = isinstance(retrieved, dict)
-    ranking: Collection[str] = (
-        cast("dict[str, object]", retrieved) if is_table else dict.fromkeys(retrieved)
-    )
+    ranking: Collection[str]
+    if is_table:
+        ranking = cast("dict[str, object]", retrieved)
+    else:
+        ranking = dict.fromkeys(retrieved)
     if all(label in ranking for label in labels):
         return labels
     if not names_pages("".join(ranking)) and not names_pages("".join(labels)):

@@ -85,7 +85,10 @@ def clean_id(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-        kind = "a set" if isinstance(value, set) else repr(value)[:60]
+        if isinstance(value, set):
+            kind = "a set"
+        else:
+            kind = repr(value)[:60]
         raise ValueError(f"expected an id, got {kind}")
     return number_to_text(value)
 

@@ -44,7 +44,10 @@ def pattern_problem(pattern: str) -> str:
 def _compile(pattern: str, exact: bool) -> regex.Pattern[str]:
     import regex
 
-    flags = 0 if exact else regex.IGNORECASE | regex.MULTILINE
+    if exact:
+        flags = 0
+    else:
+        flags = regex.IGNORECASE | regex.MULTILINE
     with warnings.catch_warnings():
         # Sets such as `[[a]` may be read differently by a later version.
         warnings.simplefilter("ignore", FutureWarning)

@@ -50,7 +50,10 @@ def response_of_row(row: Cells, place: Place) -> Response:
         answer = None
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
-    text = None if answer is None else as_text(answer, "answer", place)
+    if answer is None:
+        text = None
+    else:
+        text = as_text(answer, "answer", place)
     cells = {**_tokens_of(row.get("usage"), place), **row}
     response = Response(text, **read_cells(_RESPONSE_READERS, cells, place, _FIELD_NAMES))
     if "answer" not in row and response.route is not None and not place.live:

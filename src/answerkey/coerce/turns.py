@@ -138,7 +138,10 @@ class _ChatReader:
         if is_mapping(legacy) and not items:
             items.append(legacy)
         # Calls of one message are made in parallel.
-        step = sum(len(turn.calls) for turn in self.turns) + 1 if len(items) > 1 else None
+        if len(items) > 1:
+            step = sum(len(turn.calls) for turn in self.turns) + 1
+        else:
+            step = None
         for item in items:
             ids = (read_field(item, name) for name in _CALL_IDS)
             call_id = next((each for each in ids if isinstance(each, str)), None)
@@ -158,7 +161,9 @@ def _role_of(item: object) -> object:
         role = read_field(item, name)
         if role:
             return role
-    return "assistant" if is_list(read_field(item, "tool_calls")) else None
+    if is_list(read_field(item, "tool_calls")):
+        return "assistant"
+    return None
 
 
 def _turn_of(item: object, column: str, place: Place) -> tuple[str, str]:

@@ -330,7 +330,9 @@ def json_value(value: object, depth: int = 0) -> object:
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        if math.isfinite(value):
+            return float(value)
+        return None
     if is_mapping(value):
         return {str(fallback_text(key)): json_value(item, depth + 1) for key, item in value.items()}
     if is_list(value):

@@ -103,7 +103,10 @@ def _split(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
         sizes.update(pairs.a.groups[row])
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
         members = np.array([name in pairs.a.groups[row] for row in rows], dtype=bool)
-        clusters = None if pairs.clusters is None else pairs.clusters[members]
+        if pairs.clusters is None:
+            clusters = None
+        else:
+            clusters = pairs.clusters[members]
         yield (
             name,
             replace(
@@ -119,6 +122,9 @@ def _compare_group(name: str, pairs: Pairs, measure: str) -> GroupComparison:
     if measure != OVERALL:
         columns = pairs.both(pairs.a.metrics[measure], pairs.b.metrics[measure])
         return GroupComparison(name, difference(*columns, better=better_direction(measure)), None)
-    scale = pairs.a.scale if pairs.a.scale == pairs.b.scale else None
+    if pairs.a.scale == pairs.b.scale:
+        scale = pairs.a.scale
+    else:
+        scale = None
     figures = difference(*pairs.scores(), span=scale)
     return GroupComparison(name, figures, mcnemar(*pairs.passes()))

@@ -107,8 +107,14 @@ class Changed:
         return lines or ["nothing: same cases, same answers, same scoring"]
 
     def _cases_sentence(self) -> str:
-        added = "not reached in A" if self.partial_a else "added"
-        removed = "not reached in B" if self.partial_b else "removed"
+        if self.partial_a:
+            added = "not reached in A"
+        else:
+            added = "added"
+        if self.partial_b:
+            removed = "not reached in B"
+        else:
+            removed = "removed"
         counts = {added: self.added, removed: self.removed, "edited": self.edited}
         listed = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids)
         return f"cases: {listed}; {self.shared} are the same in both runs and are compared"

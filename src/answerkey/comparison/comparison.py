@@ -137,7 +137,10 @@ class Comparison:
             (move.id, move.question[:80], move.score_a, move.score_b)
             for move in (*self.degraded_cases[:5], *self.improved_cases[:5])
         ]
-        cases = html_table(moves, ("case", "question", "A", "B")) if moves else ""
+        if moves:
+            cases = html_table(moves, ("case", "question", "A", "B"))
+        else:
+            cases = ""
         return f"<div><b>{html_text(self.sentence)}</b>{html_table(rows, header)}{cases}</div>"
 
 
@@ -171,7 +174,10 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     overall = difference(*pairs.scores(), span=scale)
     with_errors = difference(*pairs.scores(errors_as_zero=True), span=scale)
     metrics = compare_metrics(pairs)
-    noise = estimate_noise(pairs, repeats) if repeats else None
+    if repeats:
+        noise = estimate_noise(pairs, repeats)
+    else:
+        noise = None
     unscored = tuple(pairs.unscored_cases())
     passes = mcnemar(*pairs.passes())
     evidence = Evidence(changed, overall, with_errors, metrics, passes, len(unscored), noise, scale)

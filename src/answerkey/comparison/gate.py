@@ -72,7 +72,10 @@ def _find_count_failures(comparison: Comparison, gate: CompareGate) -> Iterator[
         missing = format_count(len(changed.removed), "case")
         yield f"{missing} of A missing in B: {_list_some(changed.removed)}"
     if comparison.errors_b > gate.max_errors:
-        allowed = f", {gate.max_errors} allowed" if gate.max_errors else ""
+        if gate.max_errors:
+            allowed = f", {gate.max_errors} allowed"
+        else:
+            allowed = ""
         lost = ""
         if comparison.lost:
             lost = f"; with a verdict in A: {_list_some(comparison.lost)}"
@@ -98,7 +101,10 @@ def _decisive_differences(comparison: Comparison) -> Mapping[str, Difference]:
 def _describe_possible_loss(figures: Difference, margin: float, name: str) -> str:
     """Why B may be worse by more than the margin; empty if it is shown not to be."""
     if figures.units < MIN_UNITS:
-        unit = "case" if figures.clusters is None else "cluster"
+        if figures.clusters is None:
+            unit = "case"
+        else:
+            unit = "cluster"
         change = format_number(figures.diff or 0.0, sign="+")
         return (
             f"too few cases to tell: {format_count(figures.units, unit)}; "
@@ -136,4 +142,6 @@ def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) ->
 
 def _list_some(names: Sequence[str]) -> str:
     listed = ", ".join(names[:_LISTED])
-    return f"{listed}, …" if len(names) > _LISTED else listed
+    if len(names) > _LISTED:
+        return f"{listed}, …"
+    return listed

@@ -86,7 +86,9 @@ class ManyRow:
 
 
 def _ends(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [interval.low, interval.high]
+    if interval is None:
+        return None
+    return [interval.low, interval.high]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,9 @@ class ManyRuns:
     def format_value(self, row: ManyRow) -> str:
         if row.value is None:
             return "-"
-        return format_percent(row.value) if self.measure == PASS_RATE else f"{row.value:.3f}"
+        if self.measure == PASS_RATE:
+            return format_percent(row.value)
+        return f"{row.value:.3f}"
 
     def to_json(self) -> Json:
         return {
@@ -220,7 +224,9 @@ def _present_values(column: Sequence[float]) -> NumberArray:
 
 def _mean_of_present(column: Sequence[float]) -> float | None:
     values = _present_values(column)
-    return float(values.mean()) if len(values) else None
+    if len(values):
+        return float(values.mean())
+    return None
 
 
 def _compare_with_best(row: ManyRow, best: Side, side: Side, measure: str) -> ManyRow:
@@ -265,7 +271,10 @@ def _with_standing(row: ManyRow, p_holm: float | None) -> ManyRow:
     if row.figures is None:
         return row
     is_worse = p_holm is not None and p_holm < ALPHA
-    standing = Standing.WORSE if is_worse else Standing.NOT_WORSE
+    if is_worse:
+        standing = Standing.WORSE
+    else:
+        standing = Standing.NOT_WORSE
     return replace(row, standing=standing, figures=replace(row.figures, p_holm=p_holm))
 
 

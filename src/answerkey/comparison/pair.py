@@ -143,7 +143,10 @@ def _total_tokens(response: Response) -> int | None:
 
 def _hash_case(case: Case) -> bytes:
     """Everything that makes a case: an edited one is not compared with what it was."""
-    relevant = sorted(case.relevant.items()) if case.relevant else ()
+    if case.relevant:
+        relevant = sorted(case.relevant.items())
+    else:
+        relevant = ()
     answer = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
     return _hash(repr((answer, case.criteria, case.history)))
 
@@ -231,7 +234,10 @@ def _describe_partial(manifest: Manifest, finished: int) -> str:
         return manifest.partial
     if finished >= (manifest.count or 0):
         return ""  # it has an outcome, even an error, for every case
-    why = "not finished" if manifest.partial == "in progress" else manifest.partial
+    if manifest.partial == "in progress":
+        why = "not finished"
+    else:
+        why = manifest.partial
     return f"{finished} of {manifest.count} cases: {why}"
 
 
@@ -281,7 +287,10 @@ class Pairs:
         left = np.asarray(a)[self.rows_a]
         right = np.asarray(b)[self.rows_b]
         present = ~(np.isnan(left) | np.isnan(right))
-        clusters = None if self.clusters is None else self.clusters[present]
+        if self.clusters is None:
+            clusters = None
+        else:
+            clusters = self.clusters[present]
         return left[present], right[present], clusters
 
     def scores(self, *, errors_as_zero: bool = False) -> Columns:
@@ -325,7 +334,10 @@ class Pairs:
 
     def select(self, rows: NumberArray) -> Pairs:
         """Some of the pairs."""
-        clusters = None if self.clusters is None else self.clusters[rows]
+        if self.clusters is None:
+            clusters = None
+        else:
+            clusters = self.clusters[rows]
         return Pairs(self.a, self.b, self.rows_a[rows], self.rows_b[rows], clusters, (), (), ())
 
 

@@ -104,7 +104,9 @@ class Preference:
     @property
     def flip_rate(self) -> float | None:
         """The share of the judged cases in which the order decided."""
-        return self.flips / self.judged_count if self.judged_count > 0 else None
+        if self.judged_count > 0:
+            return self.flips / self.judged_count
+        return None
 
     @property
     def first_shown_rate(self) -> float | None:
@@ -132,12 +134,16 @@ class Preference:
     @property
     def win_rate(self) -> float | None:
         values = self._values()
-        return sum(values) / len(values) if values else None
+        if values:
+            return sum(values) / len(values)
+        return None
 
     @property
     def win_rate_ci95(self) -> tuple[float, float] | None:
         interval = mean_interval(self._values())
-        return (interval.low, interval.high) if interval else None
+        if interval:
+            return (interval.low, interval.high)
+        return None
 
     @property
     def p(self) -> float | None:
@@ -153,7 +159,9 @@ class Preference:
         """ "A", "B" or "no preference"."""
         if self.p is None or self.p >= _SURE:
             return NO_PREFERENCE
-        return "B" if self.count("B") > self.count("A") else "A"
+        if self.count("B") > self.count("A"):
+            return "B"
+        return "A"
 
     @property
     def sentence(self) -> str:
@@ -162,8 +170,14 @@ class Preference:
         won = format_count(self.count("B"), "case")
         wins = f"B wins {won}, A {self.count('A')}, {self.count('tie')} are ties"
         figures = f"win rate of B {format_rate(self.win_rate, self.win_rate_ci95)}"
-        p = "" if self.p is None else f", p = {self.p:.2g}"
-        head = NO_PREFERENCE if self.verdict == NO_PREFERENCE else f"{self.verdict} is preferred"
+        if self.p is None:
+            p = ""
+        else:
+            p = f", p = {self.p:.2g}"
+        if self.verdict == NO_PREFERENCE:
+            head = NO_PREFERENCE
+        else:
+            head = f"{self.verdict} is preferred"
         return f"{head}: {wins} ({figures}{p})"
 
     @property

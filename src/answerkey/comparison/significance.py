@@ -87,7 +87,9 @@ class Difference:
     @property
     def units(self) -> int:
         """The number of independent units: clusters, or cases."""
-        return self.n if self.clusters is None else self.clusters
+        if self.clusters is None:
+            return self.n
+        return self.clusters
 
     @property
     def changed_cases(self) -> int:
@@ -196,7 +198,10 @@ def _compare_cases(
             note = "every case moved by the same amount: p is Wilcoxon's"
         return _rank_test_only(figures, wilcoxon_p(clear), note)
     figures = replace(figures, d_z=diff / sd)
-    exact = sign_flip_p(clear) if figures.changed_cases <= ENUMERATED_PAIRS else None
+    if figures.changed_cases <= ENUMERATED_PAIRS:
+        exact = sign_flip_p(clear)
+    else:
+        exact = None
     return _add_tests(figures, sd / math.sqrt(figures.n), wilcoxon_p(clear), exact)
 
 
@@ -204,7 +209,10 @@ def _interval_of_changes(changes: NumberArray, figures: Difference) -> Interval 
     """The interval of the mean change; the scale reaches as far as the largest change seen."""
     import numpy as np
 
-    most = float(np.abs(changes).max()) if figures.changed_cases else figures.span
+    if figures.changed_cases:
+        most = float(np.abs(changes).max())
+    else:
+        most = figures.span
     return mean_interval(changes, -most, most)
 
 

@@ -181,7 +181,10 @@ def _decide_by_metrics(evidence: Evidence) -> tuple[ComparisonVerdict, str]:
     if not up and not down:
         none = f"no detectable difference in any of {len(metrics)} metrics (Holm-corrected)"
         return ComparisonVerdict.NO_DIFFERENCE, f"{none}; no profile gave a score"
-    verdict = ComparisonVerdict.BETTER if up else ComparisonVerdict.WORSE
+    if up:
+        verdict = ComparisonVerdict.BETTER
+    else:
+        verdict = ComparisonVerdict.WORSE
     where = f"{join_names(up or down)} (Holm-corrected p < {ALPHA}); no profile gave a score"
     if up and (doubt := _find_doubt(evidence)):
         return _not_comparable(f"{doubt}; B is better in {where}")

@@ -78,7 +78,10 @@ class Setting:
         except (msgspec.ValidationError, ValueError, OverflowError) as error:
             # A check says in its own words what it expected; msgspec's words are not for users.
             is_own_message = type(error) is ValueError and str(error)
-            expected = str(error) if is_own_message else self.expected
+            if is_own_message:
+                expected = str(error)
+            else:
+                expected = self.expected
             raise SettingsError(
                 f"{where} {self.name} = {toml_text(value)}: expected {expected}{self._hint(value)}"
             ) from None
@@ -283,7 +286,9 @@ _TYPE_NAMES: Mapping[Any, tuple[str, str]] = {
 
 
 def _options(kind: object) -> tuple[object, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if get_origin(kind) in (Union, UnionType):
+        return get_args(kind)
+    return (kind,)
 
 
 def choices_of(kind: object) -> tuple[str, ...]:
@@ -302,7 +307,10 @@ def toml_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     try:
-        text = f'"{value}"' if isinstance(value, str | Path) else repr(value)
+        if isinstance(value, str | Path):
+            text = f'"{value}"'
+        else:
+            text = repr(value)
     except ValueError:  # a number with more digits than Python prints
         text = "a very large number"
     start = text[:80]

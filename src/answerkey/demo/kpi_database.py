@@ -106,7 +106,10 @@ class KpiDatabase:
             raise InputError(
                 f"{path.name}: the name of a table may have only letters, digits and _"
             )
-        read = _read_csv if path.suffix == ".csv" else _read_parquet
+        if path.suffix == ".csv":
+            read = _read_csv
+        else:
+            read = _read_parquet
         names, rows = read(path)
         columns = ", ".join(f'"{name}"' for name in names)
         try:
@@ -199,7 +202,9 @@ def _date_diff(unit: str, start: str | None, end: str | None) -> int | None:
 
 
 def _authorize(action: int, *_: str | None) -> int:
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+    if action in _ALLOWED:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
 
 
 _YEAR = re.compile(r"\b(20\d\d)\b")

@@ -78,7 +78,10 @@ class RoutedKpiBot:
         if "periods" in self._skills:
             period = find_period(request.text, self._catalog, latest)
         report = KpiReport(kpi, request, period or month_of(latest), self._database)
-        answer = report.executive() if "executive" in self._skills else report.figure()
+        if "executive" in self._skills:
+            answer = report.executive()
+        else:
+            answer = report.figure()
         extra = {
             "kpi": kpi.name,
             "filters": dict(request.filters),
@@ -104,7 +107,10 @@ def make_routed_kpi(settings: Mapping[str, object], folder: Path) -> RoutedKpiBo
     own = ("tables", "kpis", "skills", "documents_route")
     others = {key: value for key, value in settings.items() if key not in own}
     # Figures alone need no retriever: it is loaded only where documents are named.
-    documents = make_rag(others, folder) if "documents" in settings else None
+    if "documents" in settings:
+        documents = make_rag(others, folder)
+    else:
+        documents = None
     return RoutedKpiBot(catalog, database, documents, reader, skills)
 
 
@@ -132,7 +138,10 @@ class KpiReport:
         who = "".join(f", {member}" for member in members)
         if leader := self._leader():
             name, value = leader
-            word = "Lowest" if self.request.lowest else "Highest"
+            if self.request.lowest:
+                word = "Lowest"
+            else:
+                word = "Highest"
             label = f"{word} {title.lower()}{who}, {self.period.label}"
             return f"{label}: {name}, {self._format(value)}"
         value = self._value(self.period, self.request.filters)
@@ -244,7 +253,9 @@ class KpiReport:
         ranking = self._by(self.request.group, self.request.filters)
         if not ranking:
             return None
-        return ranking[-1] if self.request.lowest else ranking[0]
+        if self.request.lowest:
+            return ranking[-1]
+        return ranking[0]
 
     def _has_data(self) -> bool:
         has_figure = self._value(self.period, self.request.filters) is not None

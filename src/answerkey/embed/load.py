@@ -64,7 +64,10 @@ def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
         inner = load_sentence_transformer(_full_name(settings.model))
     else:
         inner = _load_packaged(settings.model.removeprefix(_PREFIX), settings.threads)
-    store = DiskCache(folder / "vectors.sqlite") if settings.cache else None
+    if settings.cache:
+        store = DiskCache(folder / "vectors.sqlite")
+    else:
+        store = None
     return CachedEmbedder(inner, store)
 
 

@@ -48,6 +48,9 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
     try:
         model = cast("Any", SentenceTransformer(name))
     except Exception as error:  # an unreachable hub, a folder with no model: each raises its own
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if str(error):
+            why = str(error).splitlines()[0]
+        else:
+            why = type(error).__name__
         raise SettingsError(f'sentence-transformers cannot load "{name}": {why}') from error
     return SentenceTransformerEmbedder(name, model)

@@ -65,7 +65,10 @@ class ClassHead:
         }
         for n, meaning in enumerate(self.meanings):
             # Without classes of their own, both are counted as neutral: nothing is called a contradiction.
-            slot = Meaning.NEUTRAL if meaning is Meaning.NOT_SUPPORTED else meaning
+            if meaning is Meaning.NOT_SUPPORTED:
+                slot = Meaning.NEUTRAL
+            else:
+                slot = meaning
             columns[slot] = outputs[:, n]
         return np.stack(list(columns.values()), axis=1).astype(np.float32)
 

@@ -52,7 +52,10 @@ def _load(table: EntailmentTable, folder: Path) -> tuple[RawPairModel, bool]:
     """The model without calibration, and whether it has the packaged weights."""
     if table.model.startswith(PYTHON_PREFIX):
         return load_function(table.model), False
-    store = DiskCache(folder / "entailment.sqlite") if table.cache else None
+    if table.cache:
+        store = DiskCache(folder / "entailment.sqlite")
+    else:
+        store = None
     repository = open_repository(table.model, table.revision)
     inner = open_pair_model(repository, table, store)
     is_fitted = repository.has_graph and file_hash(repository.weights) == packaged_graph_hash()

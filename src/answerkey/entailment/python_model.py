@@ -30,7 +30,10 @@ class FunctionPairModel:
         self.name = name
         self._function = function
         source = inspect.getsourcefile(function) or ""
-        content = Path(source).read_bytes() if source and Path(source).is_file() else b""
+        if source and Path(source).is_file():
+            content = Path(source).read_bytes()
+        else:
+            content = b""
         self.digest = hashlib.sha256(name.encode() + b"\0" + content).hexdigest()
 
     def logits(self, pairs: Sequence[TextPair]) -> Logits:

@@ -59,7 +59,10 @@ class TokenPairModel:
         for (start, end), share in sorted(self._words([pair])[0].items()):
             if share < UNSUPPORTED_FROM:
                 continue
-            gap = pair[1][spans[-1].end : start] if spans else "-"
+            if spans:
+                gap = pair[1][spans[-1].end : start]
+            else:
+                gap = "-"
             if gap.strip() == "":
                 last = spans.pop()
                 start = last.start

@@ -108,7 +108,10 @@ def _pool(rows: Logits, *, one_is_enough: bool) -> NDArray[np.float32]:
         return rows[0]
     shares = probabilities(rows)
     supported = shares[:, 0]
-    yes = supported.max() if one_is_enough else supported.min()
+    if one_is_enough:
+        yes = supported.max()
+    else:
+        yes = supported.min()
     no = min(shares[:, 2].max(), 1 - yes)
     together = np.clip([yes, 1 - yes - no, no], _LEAST_PROBABILITY, None)
     return np.log(together).astype(np.float32)

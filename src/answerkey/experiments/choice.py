@@ -63,9 +63,15 @@ def best_setting(
     `places` and `queries` (a mask) restrict the comparison; the default is every setting and
     labelled query. With `own_k` the metric is taken at each setting's own K.
     """
-    mask = sweep.labelled if queries is None else queries & sweep.labelled
+    if queries is None:
+        mask = sweep.labelled
+    else:
+        mask = queries & sweep.labelled
     values = sweep.at_own_k() if own_k else sweep.chosen
-    metric = f"{sweep.plan.select[0]}@K" if own_k else sweep.plan.select_name
+    if own_k:
+        metric = f"{sweep.plan.select[0]}@K"
+    else:
+        metric = sweep.plan.select_name
     order = _order_settings(sweep, values, sweep.places if places is None else places, mask)
     table = np.stack([values[row, column, mask] for row, column in order])
     winner = order[0]
@@ -228,7 +234,10 @@ def _compare_routes(
     verdict = "not measurably better: use one for all"
     if _is_better(test):
         verdict = "better than one for all"
-    metric = sweep.plan.topk_name if own_k else sweep.plan.select_name
+    if own_k:
+        metric = sweep.plan.topk_name
+    else:
+        metric = sweep.plan.select_name
     figures = f"{metric} {routed.mean():.4f} against {single.mean():.4f} on unseen queries"
     sentence = f"a {what} per question type is {verdict} ({figures}{_p_value(test)})"
     routes = {choice.type: overall if choice.note else winners[choice.type] for choice in types}
@@ -322,4 +331,6 @@ def _sentence(sweep: Sweep, best: Best) -> str:
 
 
 def _p_value(test: Difference) -> str:
-    return "" if test.p is None else f", p = {test.p:.2g}"
+    if test.p is None:
+        return ""
+    return f", p = {test.p:.2g}"

@@ -66,6 +66,9 @@ class RetrievalEvidence:
 
     def with_ids(self, style: IdStyle) -> RetrievalEvidence:
         """The same evidence with all ids in another style."""
+        index_ids = self.index_ids
+        if index_ids is not None:
+            index_ids = [rename_id(page, style) for page in index_ids]
         return replace(
             self,
             labels={
@@ -76,9 +79,7 @@ class RetrievalEvidence:
                 query: [rename_id(page, style) for page in row]
                 for query, row in self.rankings.items()
             },
-            index_ids=None
-            if self.index_ids is None
-            else [rename_id(page, style) for page in self.index_ids],
+            index_ids=index_ids,
         )
 
     def check(self) -> LabelCheck:
@@ -104,7 +105,10 @@ def evidence_of_suite(
     cases = prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = index.candidates(prepared.questions, prepared.settings.pool)
-    alpha = prepared.settings.alpha if index.dense is not None else 0.0
+    if index.dense is not None:
+        alpha = prepared.settings.alpha
+    else:
+        alpha = 0.0
     rankings: dict[str, list[str]] = {}
     for case, row in zip(cases, weighted_sum(candidates, [alpha])[0].tolist(), strict=True):
         rankings[case.id] = [index.chunks[chunk].page for chunk in row if chunk >= 0]
@@ -161,7 +165,10 @@ def evidence_of_run(folder: Path) -> RetrievalEvidence:
 def evidence_of_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
     """Recorded rankings, and a list of the ids in the index: JSON, or one per line."""
     labels = read_relevance_labels(qrels)
-    ids = None if index_ids is None else read_ids(index_ids)
+    if index_ids is None:
+        ids = None
+    else:
+        ids = read_ids(index_ids)
     if ids is not None:
         labels = check_labels(labels, ids).labels
     if run is None:

@@ -66,7 +66,10 @@ class Diagnosis:
             )
         first = self.findings[0]
         gain = first.gain(self.score)
-        best = f" (would add {gain:+.3f} to {MEASURE})" if gain > 0 else ""
+        if gain > 0:
+            best = f" (would add {gain:+.3f} to {MEASURE})"
+        else:
+            best = ""
         return f"{format_count(len(self.findings), 'finding')}{score}. First: {first.title}{best}"
 
     def as_json(self) -> dict[str, object]:
@@ -85,10 +88,15 @@ class Diagnosis:
 
 def share_text(part: int, whole: int) -> str:
     """`3 of 12 (25%)`."""
-    return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
+    if whole:
+        return f"{part} of {whole} ({part / whole:.0%})"
+    return f"{part} of 0"
 
 
 def list_some(names: Sequence[str], most: int = _LISTED) -> str:
     """The first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+    if len(names) > most:
+        more = f" and {len(names) - most} more"
+    else:
+        more = ""
     return ", ".join(names[:most]) + more

@@ -90,7 +90,10 @@ def duplicate_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         return None
     copied, most = counts.most_common(1)[0]
     ids = evidence.index_ids or ()
-    per_page = f"{len(ids) / len(set(ids)):.1f}" if ids else "an unknown number of"
+    if ids:
+        per_page = f"{len(ids) / len(set(ids)):.1f}"
+    else:
+        per_page = "an unknown number of"
     return RetrievalFinding(
         "duplicate_chunks",
         f"{share_text(copies, len(texts))} chunks repeat the text of another",

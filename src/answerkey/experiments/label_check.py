@@ -92,7 +92,10 @@ def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = 
                 expected.add(label)
                 if match is None:
                     missing[label] = ""
-    style = matching_style(list(missing), ids) if missing else None
+    if missing:
+        style = matching_style(list(missing), ids)
+    else:
+        style = None
     for label in list(missing)[:_EXPLAINED]:
         missing[label] = names.near(label)
     explained = sum(map(bool, missing.values()))
@@ -167,11 +170,17 @@ def _shift_page(page: str, shift: int) -> str:
     if match is None:
         return page
     digits = match[2]
-    width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
+    if digits.startswith("0") and len(digits) > 1:
+        width = len(digits)
+    else:
+        width = 0
     return f"{match[1]}{int(digits) + shift:0{width}d}"
 
 
 def quote_some(names: Sequence[str], most: int = _LISTED) -> str:
     """The first names in quotes, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+    if len(names) > most:
+        more = f" and {len(names) - most} more"
+    else:
+        more = ""
     return ", ".join(f'"{name}"' for name in names[:most]) + more

@@ -80,7 +80,9 @@ class SweepPlan:
     @property
     def topk_name(self) -> str:
         """The metric that compares the K."""
-        return f"{self.select[0]}@K" if self.own_k else self.select_name
+        if self.own_k:
+            return f"{self.select[0]}@K"
+        return self.select_name
 
     @property
     def depth(self) -> int:
@@ -89,7 +91,9 @@ class SweepPlan:
     @property
     def main_k(self) -> int:
         """The K at which methods and α are compared: 5, or else the largest of the settings."""
-        return STANDARD_K if STANDARD_K in self.ks else self.asked_ks[-1]
+        if STANDARD_K in self.ks:
+            return STANDARD_K
+        return self.asked_ks[-1]
 
     def cut_offs(self, variant: Variant, *, is_topk: bool) -> tuple[int, ...]:
         """The K at which this variant is one of the settings."""

@@ -64,7 +64,9 @@ def sweep_of_rankings(
 
 
 def _alpha_of(name: str, run: RecordedRun) -> float | None:
-    return NAMED.get(name) if run.alpha is None else run.alpha
+    if run.alpha is None:
+        return NAMED.get(name)
+    return run.alpha
 
 
 def _make_plan(runs: RecordedRuns) -> SweepPlan:

@@ -437,5 +437,8 @@ class _SetupSweep:
         return _Stage(staged, fitted, milliseconds)
 
     def _stage_variant(self, variant: Variant, stage: str) -> Variant:
-        alpha = 0.5 if variant.alpha is None else variant.alpha
+        if variant.alpha is None:
+            alpha = 0.5
+        else:
+            alpha = variant.alpha
         return Variant(f"{variant.name}+{stage}", alpha, stage, self.setup)

@@ -184,7 +184,9 @@ def _best_json(sweep: Sweep, best: Best) -> dict[str, object]:
 
 
 def _interval_json(interval: Interval | None) -> list[float] | None:
-    return [interval.low, interval.high] if interval else None
+    if interval:
+        return [interval.low, interval.high]
+    return None
 
 
 def search_times(sweep: Sweep, row: int) -> dict[str, float] | None:
@@ -204,7 +206,10 @@ def _variant_cells(sweep: Sweep, row: int) -> tuple[list[str], list[str]]:
     """The cells that name a variant: before and after the figures."""
     variant = sweep.variants[row]
     index = sweep.setups[variant.setup]
-    alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
+    if variant.alpha is None:
+        alpha = ""
+    else:
+        alpha = f"{variant.alpha:g}"
     return [variant.name, alpha], [index.chunking, _model_name(index)]
 
 

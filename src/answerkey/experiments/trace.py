@@ -72,7 +72,10 @@ class Trace:
     def lines(self) -> Iterator[str]:
         """The trace as lines of text."""
         expected = ", ".join(f"{page} (grade {grade:g})" for page, grade in self.expected.items())
-        taken = "" if self.milliseconds is None else f", {self.milliseconds:.1f} ms"
+        if self.milliseconds is None:
+            taken = ""
+        else:
+            taken = f", {self.milliseconds:.1f} ms"
         yield f"query    {self.id}: {self.question}"
         yield f"type     {self.type}"
         yield f"setting  {self.described}{taken}"
@@ -231,7 +234,9 @@ def _find_case(sweep: Sweep, query: str) -> int:
 
 
 def _finite(score: float) -> float | None:
-    return float(score) if math.isfinite(score) else None
+    if math.isfinite(score):
+        return float(score)
+    return None
 
 
 def _decimals(value: float | None) -> str:

@@ -129,7 +129,10 @@ def verify_chunks(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Veri
     shifts: Counter[int] = Counter()
     for chunk in chunks:
         place, best, share = search.locate(chunk)
-        found = f"{best[0]}#{best[1]}" if best and share >= _LEAST_SHARE else ""
+        if best and share >= _LEAST_SHARE:
+            found = f"{best[0]}#{best[1]}"
+        else:
+            found = ""
         by_place[place].append(WrongPage(chunk.id, chunk.page, found, share, chunk.text[:120]))
         key = search.page_key(chunk)
         if place is ChunkPlace.WRONG and best and key and best[0] == key[0]:
@@ -149,7 +152,9 @@ def _constant_shift(shifts: Counter[int], wrong: int) -> int | None:
     if not shifts:
         return None
     shift, count = shifts.most_common(1)[0]
-    return shift if count > 1 and count >= _LEAST_SHIFTED * wrong else None
+    if count > 1 and count >= _LEAST_SHIFTED * wrong:
+        return shift
+    return None
 
 
 class _PageSearch:
@@ -207,7 +212,10 @@ class _PageSearch:
         if self._only is not None and not document:
             return self._only, int(page)
         named = document or chunk.document
-        stem = document_stem(named) if named else self._only
+        if named:
+            stem = document_stem(named)
+        else:
+            stem = self._only
         return None if stem is None else (stem, int(page))
 
 

@@ -66,7 +66,10 @@ def _is_same_value(expected: Figure, stated: Figure) -> bool:
     is_exact = expected.whole and stated.whole and max(first, second) < _EXACT_BELOW
     if (is_exact and not is_share) or min(first, second) == 0 or _differs_exactly(expected, stated):
         return False
-    scales = (1.0,) if expected.scaled and stated.scaled else _SCALES
+    if expected.scaled and stated.scaled:
+        scales = (1.0,)
+    else:
+        scales = _SCALES
     if expected.percent != stated.percent:
         scales = (*scales, 100.0, 0.01)
     return any(

@@ -134,7 +134,10 @@ def _replace_quarter(match: re.Match[str]) -> str:
 def _replace_and_a_half(match: re.Match[str]) -> str:
     if match["unit"]:
         return f"1.5 {match['unit']}"
-    part = 0.5 if match["part"].lower() == "half" else 0.25
+    if match["part"].lower() == "half":
+        part = 0.5
+    else:
+        part = 0.25
     return f"{_count(match['count']) + part:g}"
 
 

@@ -153,7 +153,10 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
 
 
 def _read_ordinal(match: re.Match[str]) -> Figure:
-    value = ORDER[match[1].lower()] if match[1] else float(match[2])
+    if match[1]:
+        value = ORDER[match[1].lower()]
+    else:
+        value = float(match[2])
     return Figure(value, 1.0, span=match.span())
 
 
@@ -288,7 +291,10 @@ def _step(written: str, value: float) -> float:
     if not digits:
         return 1.0
     plain = digits[0].replace("'", "").rstrip(".,")
-    decimals = len(plain.rsplit(".", 1)[1]) if "." in plain else 0
+    if "." in plain:
+        decimals = len(plain.rsplit(".", 1)[1])
+    else:
+        decimals = 0
     bare = 0.0
     if plain.count(".") <= 1 and plain.replace(",", "").replace(".", ""):
         bare = float(plain.replace(",", ""))

@@ -59,7 +59,10 @@ def _compile_rules(kind: str, has_latin: bool, only_latin: bool) -> _Rules:
     first_parts: list[str] = []
     any_order: list[_AnyOrder] = []
     for language in LANGUAGES:
-        is_skipped = only_latin if language in _OTHER_SCRIPTS else not has_latin
+        if language in _OTHER_SCRIPTS:
+            is_skipped = only_latin
+        else:
+            is_skipped = not has_latin
         if is_skipped:
             continue
         table = read_words(language)["refusal"]
@@ -71,7 +74,10 @@ def _compile_rules(kind: str, has_latin: bool, only_latin: bool) -> _Rules:
             any_order.append(
                 _AnyOrder(re.compile(table["that"]), re.compile(_join_any_order(joined)))
             )
-    first = _join(list(dict.fromkeys(first_parts))) if first_parts else _NEVER
+    if first_parts:
+        first = _join(list(dict.fromkeys(first_parts)))
+    else:
+        first = _NEVER
     return _Rules(re.compile(_join(plain)), re.compile(first), tuple(any_order))
 
 

@@ -112,7 +112,10 @@ def _read_frequency(match: re.Match[str]) -> float:
         times = _TIMES.get((match["times"] or "").lower()) or _read_count(match["many"])
         return times * _PER_YEAR[_ADVERBS.get(unit.lower(), unit.lower())]
     every = (match["every"] or "1").lower()
-    interval = 2 if every == "other" else _read_count(every)
+    if every == "other":
+        interval = 2
+    else:
+        interval = _read_count(every)
     return _PER_YEAR[match["unit2"].lower()] / interval
 
 

@@ -78,7 +78,9 @@ class CallFailed(AnswerkeyError):
 def total(values: Iterable[float | None]) -> float | None:
     """The sum; None where one part is unknown, or there is none."""
     parts = list(values)
-    return sum(part for part in parts if part is not None) if parts and None not in parts else None
+    if parts and None not in parts:
+        return sum(part for part in parts if part is not None)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,10 @@ class Usage:
 
     def totals(self) -> CallTotals:
         with self._lock:
-            amounts = self._amounts if self._calls else (None, None, None)
+            if self._calls:
+                amounts = self._amounts
+            else:
+                amounts = (None, None, None)
             return CallTotals(self._calls, self._failed, self._cached, *amounts)
 
 
@@ -135,10 +140,8 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
     results: dict[int, R] = {}
     errors: list[BaseException] = []
     todo = iter(range(len(items)))
-    ended, ready = (
-        threading.Event(),
-        threading.Event(),
-    )  # `ready` wakes the caller once, not after every call
+    ended = threading.Event()
+    ready = threading.Event()  # wakes the caller once, not after every call
 
     def work() -> None:
         for n in todo:
@@ -193,7 +196,8 @@ class ReplyCache:
 
     def write(self) -> None:
         with self._lock:
-            values, self._unwritten = self._unwritten, {}
+            values = self._unwritten
+            self._unwritten = {}
             if values:
                 self._disk.put(values)
 
@@ -223,8 +227,10 @@ class FunctionChat:
         self, function: Callable[[str], object], name: str, timeout: float = FUNCTION_TIMEOUT
     ) -> None:
         self.model = name
-        self._function, self._timeout = function, timeout
-        self._loop, self._threads = event_loop(), Patience()
+        self._function = function
+        self._timeout = timeout
+        self._loop = event_loop()
+        self._threads = Patience()
         self._lock = threading.Lock()
         self._failures = 0
 
@@ -255,7 +261,9 @@ class FunctionChat:
 
         def work() -> object:
             result = self._function(prompt)
-            return call_on(self._loop, lambda: result) if inspect.isawaitable(result) else result
+            if inspect.isawaitable(result):
+                return call_on(self._loop, lambda: result)
+            return result
 
         try:
             return self._threads.call(work, self._timeout)

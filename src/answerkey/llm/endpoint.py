@@ -58,7 +58,11 @@ def read_chat(
     known: Iterable[str] = PRESETS,
 ) -> ChatSettings:
     """The settings of a language model, from a table or the name of a preset; `known` are the names to suggest."""
-    table: dict[str, object] = {"preset": given} if isinstance(given, str) else dict(given)
+    table: dict[str, object]
+    if isinstance(given, str):
+        table = {"preset": given}
+    else:
+        table = dict(given)
     if "api_key" in table:
         raise SettingsError(
             f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env"
@@ -70,7 +74,10 @@ def read_chat(
     settings = read_table(kind, {**_preset_table(str(preset), kind, table), **table}, where)
     for name in ("base_url", "model"):
         if not getattr(settings, name):
-            with_preset = f' with the preset "{preset}"' if preset else ""
+            if preset:
+                with_preset = f' with the preset "{preset}"'
+            else:
+                with_preset = ""
             raise SettingsError(f'{where} needs {name}{with_preset}: add {name} = "…"')
     return msgspec.structs.replace(
         settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/")
@@ -151,11 +158,10 @@ class Endpoint:
             except Rejected as failure:
                 if self._without_parameter(failure, parameters):
                     continue
-                lower = (
-                    self._ladder.below(rung)
-                    if schema and not _TOO_LONG.search(failure.raw)
-                    else None
-                )
+                if schema and not _TOO_LONG.search(failure.raw):
+                    lower = self._ladder.below(rung)
+                else:
+                    lower = None
                 if lower is None:
                     raise self._failed(failure) from failure
                 rung = lower
@@ -230,8 +236,10 @@ class Endpoint:
             if given.get("error") and not given.get("choices"):
                 raise Transient(f"HTTP 200 with an error: {error_message(body)}", body)
             choice = given["choices"][0]
-            message, used = choice["message"], table_of(given.get("usage"))
-            read, written = _count(used.get("prompt_tokens")), _count(used.get("completion_tokens"))
+            message = choice["message"]
+            used = table_of(given.get("usage"))
+            read = _count(used.get("prompt_tokens"))
+            written = _count(used.get("completion_tokens"))
             reply = Reply(
                 text=_text(message),
                 reasoning=str(message.get("reasoning_content") or message.get("reasoning") or ""),
@@ -261,7 +269,8 @@ class Endpoint:
 
     def _cost(self, read: int | None, written: int | None) -> float | None:
         """The cost of these tokens where both prices are known."""
-        price_in, price_out = self.settings.price_in, self.settings.price_out
+        price_in = self.settings.price_in
+        price_out = self.settings.price_out
         if read is None or written is None or price_in is None or price_out is None:
             return None
         return (read * price_in + written * price_out) / 1e6
@@ -278,7 +287,10 @@ class Endpoint:
                 if self._parameters is sent:
                     log.warning("%s does not take %s: sent without it", self.model, name)
                     left = {key: value for key, value in sent.items() if key != name}
-                    renamed = {"max_completion_tokens": sent[name]} if name == "max_tokens" else {}
+                    if name == "max_tokens":
+                        renamed = {"max_completion_tokens": sent[name]}
+                    else:
+                        renamed = {}
                     self._parameters = left | renamed
                 return True
         return False
@@ -295,7 +307,10 @@ def _text(message: dict[str, Any]) -> str:
         content = "".join(str(table_of(part).get("text") or "") for part in content)
     if not content and message.get("tool_calls"):
         content = message["tool_calls"][0]["function"]["arguments"]
-        content = content if isinstance(content, str) else json.dumps(content)
+        if isinstance(content, str):
+            content = content
+        else:
+            content = json.dumps(content)
     return str(content or "")
 
 
@@ -315,11 +330,9 @@ def _refusal(choice: dict[str, Any]) -> str:
 
 def _count(value: object) -> int | None:
     """A count of tokens; None for what is none, and for one that no float can hold."""
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-        else None
-    )
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
+        return value
+    return None
 
 
 class Ladder:
@@ -345,7 +358,8 @@ class Ladder:
 
     def worked(self, rung: str) -> None:
         if not self.known:
-            self._rung, self.known = rung, True
+            self._rung = rung
+            self.known = True
 
 
 def request_fields(

@@ -152,11 +152,10 @@ class Limiter:
                     f"the endpoint asks to wait {retry_after:.0f} s (429): resume later, or use another key"
                 )
             wait = retry_after or 0.0
-            own = (
-                self.patience.longest_wait
-                if retry_after is None
-                else self.patience.longest_wait_when_asked
-            )
+            if retry_after is None:
+                own = self.patience.longest_wait
+            else:
+                own = self.patience.longest_wait_when_asked
             if wave == self._wave:
                 self._wave += 1
                 self._refused_waves += 1
@@ -243,7 +242,10 @@ def error_message(body: str) -> str:
     try:
         given: object = json.loads(body)
     except (ValueError, RecursionError):
-        text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
+        if "<html" in body.lower() or "<!doctype" in body.lower():
+            text = ""
+        else:
+            text = body
         return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
     while is_mapping(given):
         given = next(

@@ -122,7 +122,9 @@ def _plain(kind: str, written: str) -> object:
         except ValueError:
             return written[1:-1]
     if kind == "number":
-        return int(written) if re.fullmatch(r"[-+]?\d{1,18}", written) else float(written)
+        if re.fullmatch(r"[-+]?\d{1,18}", written):
+            return int(written)
+        return float(written)
     if kind == "word":
         return _WORDS.get(written.lower(), written)
     return written

@@ -55,14 +55,15 @@ class ScriptedChat:
             turn = len(self.asked)
             self.asked.append(list(messages))
             self.schemas.append(schema)
-        line = (
-            self._script(messages)
-            if callable(self._script)
-            else self._script[min(turn, len(self._script) - 1)]
-        )
+        if callable(self._script):
+            line = self._script(messages)
+        else:
+            line = self._script[min(turn, len(self._script) - 1)]
         if isinstance(line, Exception):
             raise line
-        return line if isinstance(line, Reply) else Reply(line, model=self._model)
+        if isinstance(line, Reply):
+            return line
+        return Reply(line, model=self._model)
 
     def fingerprint(self) -> str:
         return digest("scripted", self._model)

@@ -35,7 +35,8 @@ _AMOUNT = re.compile(
 )
 CONTRADICTS = "the reason contradicts the score"
 REPEATS = "the reason repeats the prompt"
-_LOW, _HIGH = 0.2, 0.8
+_LOW = 0.2
+_HIGH = 0.8
 _NEGATION = r"(?:\bno\b|\bnot\b|\bnever\b|\bnothing\b|\bnone\b|\bwithout\b|n't\b|\bneither\b|\bnor\b|\bhardly\b)"
 _PRAISE = re.compile(
     r"\b(?:(?:fully|entirely|completely|perfectly|factually|all|is|are) (?:correct|right|accurate|supported|met)"
@@ -100,13 +101,17 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
     own = [item for item in found if not _is_copied(text, item, candidate)]
     problem = ""
     if not text.strip():
-        problem = (
-            "the reply ended inside its reasoning" if reply.text.strip() else "the reply is empty"
-        )
+        if reply.text.strip():
+            problem = "the reply ended inside its reasoning"
+        else:
+            problem = "the reply is empty"
     elif cut is not None and re.search(names, text[cut:]):
         problem = "the reply is cut off inside its verdict"
     elif not own:
-        problem = "the judge refused" if _REFUSAL.search(text[:500]) else NO_VERDICT
+        if _REFUSAL.search(text[:500]):
+            problem = "the judge refused"
+        else:
+            problem = NO_VERDICT
     if reply.truncated and (problem or text[own[-1].end :].strip(" \n\t`]")):
         problem = "the reply was cut off at the token limit: raise max_tokens"
     return ParsedReply(
@@ -135,7 +140,8 @@ def read_verdict(
     names = tuple(scales)
     parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{name}\b" for name in names))
     picks = [pick for item in parsed.objects if (pick := _pick(item, names))]
-    given, problem = picks[-1] if picks else {}, parsed.problem or f'no "{names[0]}" in the reply'
+    given = picks[-1] if picks else {}
+    problem = parsed.problem or f'no "{names[0]}" in the reply'
     if parsed.problem == NO_VERDICT and len(names) == 1 and (bare := _bare(parsed.text)):
         given = {names[0]: bare}
     if not given:
@@ -143,7 +149,10 @@ def read_verdict(
     values: dict[str, float] = {}
     problems: dict[str, str] = {}
     for name, scale in scales.items():
-        value = read_amount(given[name], scale) if name in given else f'no "{name}" in the reply'
+        if name in given:
+            value = read_amount(given[name], scale)
+        else:
+            value = f'no "{name}" in the reply'
         if isinstance(value, str):
             problems[name] = value
         else:
@@ -160,7 +169,9 @@ def split_reasoning(text: str) -> tuple[str, str]:
     closed = _THINK_END.search(body)
     if closed:
         return body[opened.end() if opened else 0 : closed.start()].strip(), body[closed.end() :]
-    return (body[opened.end() :].strip(), "") if opened else ("", text)
+    if opened:
+        return (body[opened.end() :].strip(), "")
+    return ("", text)
 
 
 def _unwrapped(text: str) -> str:
@@ -205,7 +216,10 @@ def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, obje
     picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
     if not picks or any(pick != picks[0] for pick in picks):
         return None
-    outer = plain_keys(value) if is_mapping(value) else {}
+    if is_mapping(value):
+        outer = plain_keys(value)
+    else:
+        outer = {}
     return {key: outer[key] for key in _REASONS if key in outer} | picks[0]
 
 
@@ -236,20 +250,19 @@ def read_amount(given: object, scale: Scale) -> float | str:
             for key, value in given.items()
             if plain_key(str(key)) in {"score", "value", "points"}
         ]
-        return (
-            read_amount(inner[0], scale)
-            if len(inner) == 1
-            else "no score in the object given for it"
-        )
+        if len(inner) == 1:
+            return read_amount(inner[0], scale)
+        return "no score in the object given for it"
     if is_list(given):
-        return (
-            read_amount(given[0], scale)
-            if len(given) == 1
-            else f"a list of {len(given)} where one number is due"
-        )
+        if len(given) == 1:
+            return read_amount(given[0], scale)
+        return f"a list of {len(given)} where one number is due"
     if given is None or isinstance(given, bool):
         return f"{'null' if given is None else str(given).lower()} where a number is due"
-    value = _from_text(given, scale) if isinstance(given, str) else given
+    if isinstance(given, str):
+        value = _from_text(given, scale)
+    else:
+        value = given
     if isinstance(value, str):
         return value
     if not isinstance(value, (int, float)):
@@ -274,7 +287,9 @@ def _from_text(written: str, scale: Scale) -> float | str:
         bottom = float(match["bottom"].replace(",", "."))
         if bottom <= 0 or top > bottom:
             return f"{written[:40]!r} is not a share"
-        return top if bottom == scale[1] else top / bottom * scale[1]
+        if bottom == scale[1]:
+            return top
+        return top / bottom * scale[1]
     return top
 
 

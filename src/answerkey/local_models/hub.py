@@ -150,4 +150,6 @@ def choose_weights(paths: Sequence[str] | dict[str, RemoteFile]) -> list[str]:
     parts = sorted(path for path in paths if path.startswith("model-") and "safetensors" in path)
     if parts and f"{SAFETENSORS}.index.json" in paths:
         return [f"{SAFETENSORS}.index.json", *parts]
-    return [SAFETENSORS] if SAFETENSORS in paths else []
+    if SAFETENSORS in paths:
+        return [SAFETENSORS]
+    return []

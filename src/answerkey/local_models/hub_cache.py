@@ -71,7 +71,9 @@ def find_snapshot(name: str, revision: str = "main") -> Snapshot | None:
         if not COMMIT.fullmatch(commit):
             return None
     folder = repository_folder(name) / "snapshots" / commit
-    return Snapshot(name, folder, commit) if folder.is_dir() else None
+    if folder.is_dir():
+        return Snapshot(name, folder, commit)
+    return None
 
 
 def all_snapshots() -> Iterator[Snapshot]:

@@ -135,7 +135,10 @@ def open_repository(name: str, revision: str = "main") -> ModelRepository:
         raise SettingsError(f'"{name}" is neither a folder nor the name of a model ("org/name")')
     snapshot = find_snapshot(name, revision)
     if snapshot is None:
-        option = "" if revision == "main" else f" --revision {revision}"
+        if revision == "main":
+            option = ""
+        else:
+            option = f" --revision {revision}"
         raise SettingsError(
             f'model "{name}" is not on this machine: answerkey models fetch {name}{option}'
         )

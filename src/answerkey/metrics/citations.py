@@ -196,7 +196,10 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
     for start, end in sentence_spans(text, longest=len(text) + 1):
         part = text[start:end]
         bare = _SPACE_BEFORE_END.sub(r"\1", CITATION.sub("", part)).strip()
-        marks = tuple(citations(part)) if CITATION.search(part) else ()
+        if CITATION.search(part):
+            marks = tuple(citations(part))
+        else:
+            marks = ()
         if found and _is_one_sentence(before[-12:], part):
             found[-1] = CitedSentence(f"{found[-1].text} {bare}", (*found[-1].marks, *marks))
         elif _LETTER.search(bare):

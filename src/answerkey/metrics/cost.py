@@ -11,7 +11,9 @@ _EMPTY = "not applicable where the target does not report it"
 @metric("latency_ms", needs=("seconds",), high=None, better="lower", empty=_EMPTY, unit="ms")
 def latency_ms(case: Case, response: Response) -> float | None:
     """Milliseconds the target took to answer."""
-    return None if response.seconds is None else response.seconds * 1000
+    if response.seconds is None:
+        return None
+    return response.seconds * 1000
 
 
 @metric("prompt_tokens", high=None, better="lower", empty=_EMPTY, unit="tokens")

@@ -170,7 +170,10 @@ def check_facts(
     for n, (facts, own) in enumerate(cut):
         four = decided[4 * n : 4 * n + 4]
         by = sorted({one.by for one in four if one.by})
-        name = BY_WORDS if BY_WORDS in by else "".join(by[:1])
+        if BY_WORDS in by:
+            name = BY_WORDS
+        else:
+            name = "".join(by[:1])
         error = next((one.error for one in four if one.error), "")
         calls = tuple(one.call for one in four if one.call)
         checked.append(
@@ -217,7 +220,10 @@ def _f1(one: CheckedFacts) -> Score:
     if recall is None:
         return Score.not_applicable("the expected answer states no fact")
     total = recall + (precision or 0.0)
-    value = 2 * recall * (precision or 0.0) / total if total else 0.0
+    if total:
+        value = 2 * recall * (precision or 0.0) / total
+    else:
+        value = 0.0
     details = {**recalled.details, **right.details}
     return Score(
         value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}", details=details
@@ -310,7 +316,9 @@ def _list_decisions(
 def _state(decision: Decision, yes: str, no: str) -> str:
     if decision.holds:
         return yes
-    return "contradicted" if decision.contradicted else no
+    if decision.contradicted:
+        return "contradicted"
+    return no
 
 
 def _reason(one: CheckedFacts, count: str, examples: Sequence[str]) -> str:

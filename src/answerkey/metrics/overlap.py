@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Ints, Floats = NDArray[np.int64], NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
-_ARTICLES, _ARTICLE = frozenset({"a", "an", "the"}), re.compile(r"\b(a|an|the)\b")
+_ARTICLES = frozenset({"a", "an", "the"})
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
 _FULL_STOPS = frozenset("。、।")  # beside pairs of characters; not in ASCII's punctuation
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-ORDER, BETA = 6, 2  # of chrF2
+# The longest n-grams of chrF2, and how much recall counts against precision.
+ORDER = 6
+BETA = 2
 _AT_ONCE = 64  # pairs whose n-grams fit into the processor's cache
 _KEY_BITS = 62  # of a signed 64-bit integer, without the bit for the side
 
@@ -54,7 +58,10 @@ def keyword_recall(case: Case, response: Response) -> Score:
     missing = frozenset[str]()
     for expected in case.expected:
         keywords = faq_tokens(space_words(expected))
-        share = len(keywords & answered) / len(keywords) if keywords else 0.0
+        if keywords:
+            share = len(keywords & answered) / len(keywords)
+        else:
+            share = 0.0
         if share > best:
             best = share
             missing = keywords - answered
@@ -111,10 +118,12 @@ def _best(measure: Callable[[str, str], float], case: Case, response: Response) 
 
 
 def _squad_f1(answer: str, expected: str) -> float:
-    given, wanted = _squad_words(answer), _squad_words(expected)
+    given = _squad_words(answer)
+    wanted = _squad_words(expected)
     if not given or not wanted:
         return float(given == wanted)
-    counts, wanted_counts = Counter(given), Counter(wanted)
+    counts = Counter(given)
+    wanted_counts = Counter(wanted)
     same = sum(
         [min(counts[word], wanted_counts[word]) for word in counts.keys() & wanted_counts.keys()]
     )
@@ -132,7 +141,8 @@ def _squad_words(text: str) -> tuple[str, ...]:
 
 def _rouge_l(answer: str, expected: str) -> float:
     # The library's own words are letters and digits alone: an underscore separates two words.
-    given, wanted = words(answer.replace("_", " ")), words(expected.replace("_", " "))
+    given = words(answer.replace("_", " "))
+    wanted = words(expected.replace("_", " "))
     if not given or not wanted:
         return 0.0
     return 2 * LCSseq.similarity(given, wanted) / (len(given) + len(wanted))
@@ -146,10 +156,8 @@ def _chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]
     """
     import numpy as np
 
-    left, right = (
-        ["".join(text.split()) for text in answers],
-        ["".join(text.split()) for text in expected],
-    )
+    left = ["".join(text.split()) for text in answers]
+    right = ["".join(text.split()) for text in expected]
     sizes = np.array([[len(text) for text in left], [len(text) for text in right]])
     matches = np.zeros((ORDER, len(left)))
     for start in range(0, len(left), _AT_ONCE):

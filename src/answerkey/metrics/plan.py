@@ -104,7 +104,10 @@ def make_plan(
     for name in dict.fromkeys(names):
         metric = find(name)
         # Members of a group share a call where they need the same fields of a pair.
-        key = metric.facts.needs if metric.shape == "group" else (name,)
+        if metric.shape == "group":
+            key = metric.facts.needs
+        else:
+            key = (name,)
         groups.setdefault((metric.function, *key), []).append(metric)
     steps: list[Step] = []
     for members in groups.values():
@@ -140,9 +143,15 @@ def _run(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
     """The scores under each name; a pair that lacks what a metric needs is left out of the call."""
     first = step.metrics[0]
     lacking = lacks.of(first)
-    able = [pair for n, pair in enumerate(pairs) if n not in lacking] if lacking else pairs
+    if lacking:
+        able = [pair for n, pair in enumerate(pairs) if n not in lacking]
+    else:
+        able = pairs
     if first.shape == "single":
-        measure = _awaited_singles if inspect.iscoroutinefunction(first.function) else _singles
+        if inspect.iscoroutinefunction(first.function):
+            measure = _awaited_singles
+        else:
+            measure = _singles
         given: Columns = {first.name: measure(first, step.arguments, able)}
     else:
         given = _guarded(step, able)
@@ -194,7 +203,9 @@ def _guarded(step: Step, pairs: Sequence[Pair]) -> Columns:
     """One call for all pairs; where it raises, one call per pair, so that only the pair with the error has one."""
     names = tuple(metric.name for metric in step.metrics)
     try:
-        return _called(step, names, pairs) if pairs else dict.fromkeys(names, ())
+        if pairs:
+            return _called(step, names, pairs)
+        return dict.fromkeys(names, ())
     except IncompleteError:
         raise
     except (Exception, SystemExit) as error:
@@ -232,16 +243,25 @@ def as_score(given: object) -> Score:
 
 def _checked(scores: Iterable[Score], metric: Metric) -> list[Score]:
     """A value that is not a finite number, too large to be summed and squared, or outside the declared range is an error."""
-    facts, ours = metric.facts, metric.module.startswith("answerkey.")
-    low = -LARGEST if facts.low is None or ours else max(facts.low - _ROUNDING, -LARGEST)
-    high = LARGEST if facts.high is None or ours else min(facts.high + _ROUNDING, LARGEST)
-    return [
-        score
-        if (ours or not score.details)
-        and (score.value is None or (type(score.value) is float and low <= score.value <= high))
-        else _corrected(score, metric)
-        for score in scores
-    ]
+    facts = metric.facts
+    ours = metric.module.startswith("answerkey.")
+    if facts.low is None or ours:
+        low = -LARGEST
+    else:
+        low = max(facts.low - _ROUNDING, -LARGEST)
+    if facts.high is None or ours:
+        high = LARGEST
+    else:
+        high = min(facts.high + _ROUNDING, LARGEST)
+    checked: list[Score] = []
+    for score in scores:
+        value = score.value
+        is_in_range = value is None or (type(value) is float and low <= value <= high)
+        if is_in_range and (ours or not score.details):
+            checked.append(score)
+        else:
+            checked.append(_corrected(score, metric))
+    return checked
 
 
 def _corrected(score: Score, metric: Metric) -> Score:
@@ -260,17 +280,20 @@ def _corrected(score: Score, metric: Metric) -> Score:
             f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details
         )
     if not abs(value) <= LARGEST:
-        shown = (
-            value
-            if abs(value) == math.inf or math.isnan(value)
-            else f"{value:.3g}, beyond {LARGEST:g}"
-        )
+        if abs(value) == math.inf or math.isnan(value):
+            shown = value
+        else:
+            shown = f"{value:.3g}, beyond {LARGEST:g}"
         return Score.failed(f"{metric.name} returned {shown}", **score.details)
     facts = metric.facts
-    low, high = (
-        -math.inf if facts.low is None else facts.low,
-        math.inf if facts.high is None else facts.high,
-    )
+    if facts.low is None:
+        low = -math.inf
+    else:
+        low = facts.low
+    if facts.high is None:
+        high = math.inf
+    else:
+        high = facts.high
     if not low - _ROUNDING <= value <= high + _ROUNDING and not metric.module.startswith(
         "answerkey."
     ):
@@ -278,4 +301,6 @@ def _corrected(score: Score, metric: Metric) -> Score:
         return Score.failed(
             f"{metric.name} returned {value:g}, outside its declared range {expected}; declare low and high"
         )
-    return score if type(score.value) is float else replace(score, value=value)
+    if type(score.value) is float:
+        return score
+    return replace(score, value=value)

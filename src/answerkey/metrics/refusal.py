@@ -45,7 +45,10 @@ def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str,
     if is_unasked and _lacks_topic(case.question, response.contexts):
         return Score(1.0, "declined; the passages have few of the question's words")
     did = "declined" if declined else "answered"
-    expected = "should decline" if should else "should answer"
+    if should:
+        expected = "should decline"
+    else:
+        expected = "should answer"
     return Score(float(declined == should), f"{did}, {expected}")
 
 

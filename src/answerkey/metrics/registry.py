@@ -148,7 +148,10 @@ def metric_group(*group: Facts) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         for facts in group:
-            about = facts if facts.summary else replace(facts, summary=_first_line(function))
+            if facts.summary:
+                about = facts
+            else:
+                about = replace(facts, summary=_first_line(function))
             _add(Metric(about, function, "group", function.__module__))
         return function
 
@@ -235,11 +238,17 @@ def bind(
     own = {key for key in keywords if key not in PROVIDED}
     for key in settings:
         if key not in own:
-            known = f"; it takes {', '.join(sorted(own))}" if own else "; it takes none"
+            if own:
+                known = f"; it takes {', '.join(sorted(own))}"
+            else:
+                known = "; it takes none"
             raise SettingsError(
                 f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}'
             )
-    unused = {"judge"} if "by_judge" in keywords and not settings.get("by_judge") else set[str]()
+    if "by_judge" in keywords and not settings.get("by_judge"):
+        unused = {"judge"}
+    else:
+        unused = set[str]()
     given = {
         key: provided[key] for key in keywords if key in provided and key not in unused
     } | dict(settings)

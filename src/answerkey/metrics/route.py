@@ -69,10 +69,15 @@ def semantic_relevance(
 def information_completeness(case: Case, response: Response) -> Score:
     """Whether the answer contains what the case asks for: 0.9 for all of must_contain in 50 to 200 characters."""
     answer = response.answer or ""
-    wanted, score, notes = case.criteria.must_contain, 0.5, list[str]()
+    wanted = case.criteria.must_contain
+    score = 0.5
+    notes = list[str]()
     if wanted:
         missing = [text for text in wanted if not has_any(answer, (text,))]
-        score = 1 - len(missing) / len(wanted) if missing else 0.9
+        if missing:
+            score = 1 - len(missing) / len(wanted)
+        else:
+            score = 0.9
         notes.append(f"missing: {', '.join(missing)}" if missing else "all of must_contain")
     if case.criteria.must_contain_any and has_any(answer, case.criteria.must_contain_any):
         score = max(score, 0.75)
@@ -121,7 +126,10 @@ def presentation_quality(case: Case, response: Response, *, words: Words) -> Sco
         score += 0.1
     if len(answer) < 30:
         score *= 0.6
-    notes = [f"contains {', '.join(unwanted)}"] if unwanted else []
+    if unwanted:
+        notes = [f"contains {', '.join(unwanted)}"]
+    else:
+        notes = []
     return Score(_unit(score), "; ".join(notes + (["admits invention"] if invented else [])))
 
 
@@ -133,13 +141,13 @@ def executive_format(case: Case, response: Response, *, words: Words, routes: Wo
     if response.route not in routes["kpi"]:
         return Score.not_applicable("not a KPI route")
     answer = response.answer or ""
-    figure = (
-        0.30
-        if _currency_figure(words["currency"]).search(answer)
-        else 0.20
-        if numbers(answer)
-        else 0.0
-    )
+    if _currency_figure(words["currency"]).search(answer):
+        figure = 0.30
+    else:
+        if numbers(answer):
+            figure = 0.20
+        else:
+            figure = 0.0
     parts = {
         "figure": figure,
         "benchmark": 0.25 * has_any(answer, words["report_benchmark"]),
@@ -191,7 +199,8 @@ def _limited(
     cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]
 ) -> Score:
     answer = response.answer or ""
-    raw, limit = cosine, case.criteria.min_semantic_similarity
+    raw = cosine
+    limit = case.criteria.min_semantic_similarity
     limit = 0.75 if limit is None else limit
     reason = f"cosine {cosine:.2f}"
     if response.route in bonus_routes:
@@ -219,7 +228,10 @@ def _by_keywords(case: Case, response: Response, words: Words) -> Score:
     answer = response.answer or ""
     share = sum(has_any(answer, (word,)) for word in asked) / len(asked)
     wanted = case.criteria.must_contain
-    bonus = 0.2 if wanted and all(has_any(answer, (text,)) for text in wanted) else 0.0
+    if wanted and all(has_any(answer, (text,)) for text in wanted):
+        bonus = 0.2
+    else:
+        bonus = 0.0
     reason = f"without embeddings: {share:.0%} of the question's words"
     return Score(min(max(share + bonus, 0.3), 1.0), reason)
 

@@ -139,8 +139,14 @@ def evaluate_all(
     >>> evaluate_all("Where?", "In Paris.", "Paris", ["It is in Paris."])["answer_correctness"]  # doctest: +SKIP
     0.83
     """
-    expected = (reference,) if isinstance(reference, str) else tuple(reference or ())
-    given = (contexts,) if isinstance(contexts, str) else tuple(contexts or ())
+    if isinstance(reference, str):
+        expected = (reference,)
+    else:
+        expected = tuple(reference or ())
+    if isinstance(contexts, str):
+        given = (contexts,)
+    else:
+        given = tuple(contexts or ())
     pair = (
         Case("evaluate_all", question or "", expected=expected),
         Response(answer=answer or "", passages=tuple(Passage(text or "") for text in given)),
@@ -201,7 +207,10 @@ def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score
     to_question = meaning.relevance_to == "question"
     if to_question and refusal(response.answer) == "full":
         return Score.not_applicable("the answer declines")
-    expected = () if to_question else _not_blank(case.expected)
+    if to_question:
+        expected = ()
+    else:
+        expected = _not_blank(case.expected)
     best = meaning.cosines([response.answer], expected or (case.question,)).max()
     return _cosine(float(best), f"against {'the expected answer' if expected else 'the question'}")
 

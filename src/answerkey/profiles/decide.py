@@ -40,7 +40,10 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
     if response.error is not None:
         return verdict_of_error(f"No response: {response.error}", "no response")
     rules = profile.rules_for(response.route)
-    route = scores.get("route_score") if profile.route_weight else None
+    if profile.route_weight:
+        route = scores.get("route_score")
+    else:
+        route = None
     if error := _find_error(rules.lines, scores, route):
         return verdict_of_error(f"Could not be scored: {error}", error)
     route_score = route.value if route else None
@@ -51,7 +54,10 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
         if not _fails_required(rules.lines, scores):
             return _unscored_verdict(rules.lines, case, response, scores, route_score)
     quality = sum(part.points for part in parts)
-    weight = 0.0 if route_score is None else profile.route_weight
+    if route_score is None:
+        weight = 0.0
+    else:
+        weight = profile.route_weight
     score = weight * (route_score or 0.0) * profile.scale + (1 - weight) * quality
     shortfalls = _Shortfalls.find(rules.lines, scores)
     if case.min_score is not None and score + _EPSILON < case.min_score:
@@ -101,7 +107,9 @@ def share_of(line: ProfileLine, value: float) -> float:
     0.8
     """
     share = min(max(value / line.maximum, 0.0), 1.0)
-    return 1 - share if line.better == "lower" else share
+    if line.better == "lower":
+        return 1 - share
+    return share
 
 
 def _find_error(lines: Sequence[ProfileLine], scores: Scores, route: Score | None) -> str:
@@ -253,12 +261,17 @@ def _describe_shortfall(line: ProfileLine, value: float | None) -> str:
     if floor is None:
         return ""
     is_lower_better = line.better == "lower"
-    is_missed = value > floor if is_lower_better else value < floor
+    if is_lower_better:
+        is_missed = value > floor
+    else:
+        is_missed = value < floor
     if not is_missed:
         return ""
     sign = ">" if is_lower_better else "<"
     note = f"{line.metric} {value:.2f} {sign} {floor:g}"
-    return f"{note}: {line.reading}" if line.reading else note
+    if line.reading:
+        return f"{note}: {line.reading}"
+    return note
 
 
 def _reach_band(
@@ -267,7 +280,9 @@ def _reach_band(
     """The highest band that the quality reaches; a failing one where a floor is missed."""
     if has_failed:
         reached = _reach_band(rules, quality, route_score, has_failed=False)
-        return reached if reached.status == Status.FAILED else _failing_band(rules)
+        if reached.status == Status.FAILED:
+            return reached
+        return _failing_band(rules)
     is_wrong_route = route_score is not None and route_score < 1.0
     for band in rules.bands:
         if quality + _EPSILON >= band.at and not (band.needs_route and is_wrong_route):
@@ -318,4 +333,6 @@ def _justify(
 
 def _describe_score(metric: str, score: Score) -> str:
     text = f"{metric} {score.value:.2f}"
-    return f"{text} ({score.reason})" if score.reason else text
+    if score.reason:
+        return f"{text} ({score.reason})"
+    return text

@@ -145,7 +145,9 @@ class _Explainer:
 
     def _find_tool_failure(self) -> _Finding | None:
         failure = explain_tools(self._scores, self._failing)
-        return None if failure is None else _Finding(*failure)
+        if failure is None:
+            return None
+        return _Finding(*failure)
 
     def _find_wrong_route(self) -> _Finding | None:
         score = self._scores.get("route_score")
@@ -387,7 +389,9 @@ class _Explainer:
     def _passage_with_expected(self) -> str:
         """`; passage 3 has it`, where a passage has the expected facts."""
         number = self._find_expected_passage()
-        return "" if number is None else f"; passage {number} has it"
+        if number is None:
+            return ""
+        return f"; passage {number} has it"
 
     def _find_expected_passage(self) -> int | None:
         """The number of the first passage that has the expected facts, from 1."""
@@ -452,7 +456,9 @@ class _Explainer:
         if finding.kind is Kind.SHOULD_REFUSE:
             facts = own_words(self._answer, self._case.question)
             share = share_of_words(facts, "\n".join(self._passages))
-            return Cause.UNCLEAR if share >= _HAS_FACTS else Cause.INVENTED
+            if share >= _HAS_FACTS:
+                return Cause.UNCLEAR
+            return Cause.INVENTED
         if finding.kind is Kind.CONTRADICTS:
             return Cause.NOT_USED
         return Cause.UNCLEAR
@@ -522,7 +528,9 @@ def _retrieved_ids(response: Response) -> list[str]:
 
 def _clip(text: str, longest: int = _LONGEST_QUOTE) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest - 1].rstrip()}…"
 
 
 def _quote(text: str, longest: int = _LONGEST_QUOTE) -> str:

@@ -52,7 +52,10 @@ def _explain_names(score: Score) -> Failure | None:
             error = short_label(str(call.get("error")), 60)
             return Kind.OTHER, f"The call of {_join_names([call.get('tool')])} failed: {error}."
     if missing:
-        called = f"called {_join_names(extra)} instead" if extra else "called nothing instead"
+        if extra:
+            called = f"called {_join_names(extra)} instead"
+        else:
+            called = "called nothing instead"
         return Kind.WRONG_TOOL, f"Did not call {_join_names(missing)}; {called}."
     if extra:
         return Kind.WRONG_TOOL, f"Called {_join_names(extra)}, expected no call."

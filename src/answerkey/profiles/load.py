@@ -278,8 +278,12 @@ def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
     )
     if sum(criterion.weight for criterion in criteria) <= 0:
         raise SettingsError(f"{where}: the weights add up to 0; at least one must be above 0")
-    marked, scale = table.get("pass"), table.get("scale")  # null, which only JSON has, is no value
-    pass_mark = float(0.5 * (1 if scale is None else scale) if marked is None else marked)
+    # null, which only JSON has, is no value.
+    pass_mark = table.get("pass")
+    if pass_mark is None:
+        scale = table.get("scale")
+        pass_mark = 0.5 if scale is None else 0.5 * scale
+    pass_mark = float(pass_mark)
     if table.get("bands") is None:
         return ScoringRules(
             criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark)

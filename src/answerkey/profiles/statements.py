@@ -72,7 +72,10 @@ def read_figures(text: str) -> tuple[Statement, ...]:
 
 
 def _date_text(date: Date) -> str:
-    month = "" if date.month is None else month_name[date.month]
+    if date.month is None:
+        month = ""
+    else:
+        month = month_name[date.month]
     day = "" if date.day is None else str(date.day)
     year = "" if date.year is None else str(date.year)
     return " ".join(part for part in (day, month, year) if part)

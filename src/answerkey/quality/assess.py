@@ -113,7 +113,10 @@ def check_question(question: object) -> None:
 def _log_result(run_id: str | None, checks: Mapping[str, bool | None]) -> None:
     words = {True: "ok", False: "failed", None: "not applicable"}
     listed = ", ".join(f"{name}={words[passed]}" for name, passed in checks.items())
-    result = "failed" if False in checks.values() else "passed"
+    if False in checks.values():
+        result = "failed"
+    else:
+        result = "passed"
     log.info("assess_answer %s: %s; %s", run_id or "", result, listed)
 
 
@@ -176,7 +179,10 @@ class _Interaction:
 
     def _citations_valid(self) -> tuple[str, str] | None:
         cited = set(citations(self.answer))
-        marks = "[1]" if self.contexts == 1 else f"[1] to [{self.contexts}]"
+        if self.contexts == 1:
+            marks = "[1]"
+        else:
+            marks = f"[1] to [{self.contexts}]"
         if not cited:
             return "the answer cites no context", f"mark each statement with its source, {marks}"
         wrong = sorted(number for number in cited if not 1 <= number <= self.contexts)

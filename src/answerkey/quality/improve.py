@@ -69,7 +69,10 @@ def improve_answer(
     """
     check_question(question)
     passages = read_contexts(contexts)
-    scores = None if retrieval_scores is None else list(retrieval_scores)
+    if retrieval_scores is None:
+        scores = None
+    else:
+        scores = list(retrieval_scores)
     question_text = plain_text(question)
 
     def assess(text: str) -> Assessment:
@@ -82,7 +85,10 @@ def improve_answer(
             limits=limits,
         )
 
-    first = answer if isinstance(answer, str) else plain_text(answer)
+    if isinstance(answer, str):
+        first = answer
+    else:
+        first = plain_text(answer)
     best = Improvement(first, assess(first))
     if model is None or attempts < 1 or not _fixable_findings(best.assessment):
         return best

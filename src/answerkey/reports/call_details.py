@@ -69,4 +69,6 @@ def _show(value: object) -> str:
 
 def _clip(text: str) -> str:
     shown = printable(text[:_LONGEST])
-    return f"{shown}…" if len(text) > _LONGEST else shown
+    if len(text) > _LONGEST:
+        return f"{shown}…"
+    return shown

@@ -48,9 +48,15 @@ def _headline(outcome: Outcome) -> str:
     if verdict.score is not None:
         colour = _GOOD if verdict.passed else _BAD
     status = f'<b style="color:{colour}">{html_text(verdict.status)}</b>'
-    why = f" {html_text(verdict.why)}" if verdict.why else ""
+    if verdict.why:
+        why = f" {html_text(verdict.why)}"
+    else:
+        why = ""
     labels = ", ".join(label for label in (verdict.kind, verdict.cause) if label)
-    tail = f' <span style="color:#666">({html_text(labels)})</span>' if labels else ""
+    if labels:
+        tail = f' <span style="color:#666">({html_text(labels)})</span>'
+    else:
+        tail = ""
     return f"<div><b>{html_text(outcome.case.id)}</b> {status}{why}{tail}</div>"
 
 
@@ -87,4 +93,6 @@ def _scores(outcome: Outcome) -> str:
 def _value(score: Score) -> object:
     if score.error is not None:
         return f"error: {score.error}"
-    return "n/a" if score.value is None else score.value
+    if score.value is None:
+        return "n/a"
+    return score.value

@@ -135,7 +135,10 @@ def _describe_verdict(outcome: Outcome, profile: Profile | None) -> Details:
 
 def _describe_scores(outcome: Outcome, profile: Profile | None) -> list[Details]:
     """The metrics of the profile first, in its order; then the others."""
-    rules = profile.rules_for(outcome.response.route).lines if profile else ()
+    if profile:
+        rules = profile.rules_for(outcome.response.route).lines
+    else:
+        rules = ()
     criteria = {criterion.metric: criterion for criterion in rules}
     parts = {part.metric: part for part in outcome.verdict.parts}
     described: list[Details] = []
@@ -164,7 +167,9 @@ def _describe_scores(outcome: Outcome, profile: Profile | None) -> list[Details]
 def _score_kind(score: Score) -> str:
     if score.error is not None:
         return "error"
-    return "not applicable" if score.value is None else "value"
+    if score.value is None:
+        return "not applicable"
+    return "value"
 
 
 def _judge_calls(outcome: Outcome) -> list[Details]:

@@ -86,7 +86,10 @@ def _terminal_table(c: Comparison) -> list[str]:
 
 def _terminal_row(name: str, figures: Difference) -> tuple[str, ...]:
     cells = _table_row(name, figures)
-    p = cells[6] if name in (OVERALL, "quality") else cells[7]
+    if name in (OVERALL, "quality"):
+        p = cells[6]
+    else:
+        p = cells[7]
     return (cells[0], str(figures.n), *cells[2:6], p, cells[11])
 
 
@@ -148,7 +151,10 @@ def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
     listed = {case.id for case in (*c.newly_failing, *c.newly_passing)}
     lower = [case for case in c.degraded_cases if case.id not in listed]
     higher = [case for case in c.improved_cases if case.id not in listed]
-    titles = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
+    if c.changed.scoring:
+        titles = ("Scored lower", "Scored higher")
+    else:
+        titles = ("Degraded", "Improved")
     return [(title, cases) for title, cases in zip(titles, (lower, higher), strict=True) if cases]
 
 
@@ -181,7 +187,10 @@ def metric_rows(c: Comparison) -> list[list[str]]:
     rows: list[list[str]] = []
     for name, figures in _differences(c).items():
         cells = _table_row(name, figures)
-        p = figures.p if name == OVERALL else figures.p_holm
+        if name == OVERALL:
+            p = figures.p
+        else:
+            p = figures.p_holm
         rows.append([cells[0], *cells[2:6], _describe_result(figures, p)])
     return rows
 
@@ -286,7 +295,9 @@ def _table_row(name: str, figures: Difference) -> list[str]:
 
 
 def _format_effect(size: float | None) -> str:
-    return "-" if size is None else f"{size:+.2f} {effect_size(size)}"
+    if size is None:
+        return "-"
+    return f"{size:+.2f} {effect_size(size)}"
 
 
 def _format_signed(value: float | None) -> str:
@@ -306,7 +317,9 @@ def _format_p(value: float | None) -> str:
 
 
 def _first_of(moves: Sequence[CaseChange], cases: int) -> str:
-    return f", the first {cases}" if len(moves) > cases else ""
+    if len(moves) > cases:
+        return f", the first {cases}"
+    return ""
 
 
 def move_status(move: CaseChange) -> str:

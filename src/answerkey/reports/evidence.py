@@ -34,7 +34,9 @@ class CheckedFact:
     def tone(self) -> str:
         if self.state in _GOOD_STATES:
             return "good"
-        return "bad" if self.state == "contradicted" else "warn"
+        if self.state == "contradicted":
+            return "bad"
+        return "warn"
 
     @property
     def urgency(self) -> int:
@@ -140,4 +142,6 @@ def add_quote(quote: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)[:_LONGEST]
+    if value is None:
+        return ""
+    return str(value)[:_LONGEST]

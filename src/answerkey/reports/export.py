@@ -46,7 +46,10 @@ def export_run(folder: Path, kind: ExportFormat, path: Path) -> int:
     count = 0
     with replace_file(path) as file:
         columns = ResultColumns.of_manifest(stored_manifest(folder))
-        table = ResultsCsv(file, columns) if kind == ExportFormat.CSV else None
+        if kind == ExportFormat.CSV:
+            table = ResultsCsv(file, columns)
+        else:
+            table = None
         for _, outcome in outcomes:
             count += 1
             if table:

@@ -97,7 +97,10 @@ def _wrap_text(text: str, limit: int | None) -> list[str]:
 def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
     verdict = outcome.verdict
     case = outcome.case
-    source = f" ({case.source_file})" if case.source_file else ""
+    if case.source_file:
+        source = f" ({case.source_file})"
+    else:
+        source = ""
     lines = [f"{verdict.status}: {case.id}{source}"]
     if verdict.why:
         lines.append(verdict.why)
@@ -197,14 +200,20 @@ def _passage_lines(outcome: Outcome, debug: bool) -> list[str]:
 
 
 def _score_lines(outcome: Outcome, profile: Profile | None) -> list[str]:
-    rules = profile.rules_for(outcome.response.route).lines if profile else ()
+    if profile:
+        rules = profile.rules_for(outcome.response.route).lines
+    else:
+        rules = ()
     criteria = {criterion.metric: criterion for criterion in rules}
     width = max((len(name) for name in outcome.scores), default=0)
     shared = _shared_reasons(outcome)
     lines: list[str] = []
     for name, score in outcome.scores.items():
         lines.append(f"{name:<{width}}  {_score_text(score, criteria.get(name))}")
-        reason = "" if score.reason in shared else score.reason
+        if score.reason in shared:
+            reason = ""
+        else:
+            reason = score.reason
         explanation = f"{reason}{add_quote(quote_of(score))}".strip()
         if explanation:
             lines.append(f"    {explanation}")
@@ -261,6 +270,9 @@ def _contribution(criterion: ProfileLine, part: Part | None, profile: Profile) -
 def _floor_text(criterion: ProfileLine) -> str:
     if criterion.floor is None:
         return ""
-    bound = "at most" if criterion.better == "lower" else "at least"
+    if criterion.better == "lower":
+        bound = "at most"
+    else:
+        bound = "at least"
     consequence = " or it fails" if criterion.required else ""
     return f", {bound} {criterion.floor:g}{consequence}"

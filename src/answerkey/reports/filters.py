@@ -61,7 +61,9 @@ def format_percent(share: float | None) -> str:
         return "-"
     percent = share * 100
     is_whole = abs(percent - round(percent)) < 1e-9
-    return f"{share:.0%}" if is_whole else f"{share:.1%}"
+    if is_whole:
+        return f"{share:.0%}"
+    return f"{share:.1%}"
 
 
 def format_count(number: int | None) -> str:
@@ -78,7 +80,10 @@ def format_seconds(value: float | None) -> str:
 
 def format_moment(created: str) -> str:
     """The time of a run: `2026-01-02 03:04 UTC`."""
-    zone = " UTC" if created.endswith(("+00:00", "Z")) else ""
+    if created.endswith(("+00:00", "Z")):
+        zone = " UTC"
+    else:
+        zone = ""
     return f"{created[:16].replace('T', ' ')}{zone}"
 
 

@@ -99,7 +99,10 @@ def _gate_test(gate: GateResult) -> str:
     start = f'<testcase classname="gates" name={_attribute(gate.condition)}'
     if gate.passed:
         return f"{start}/>\n"
-    value = "no figure" if gate.value is None else f"{gate.value:.4g}"
+    if gate.value is None:
+        value = "no figure"
+    else:
+        value = f"{gate.value:.4g}"
     message = _attribute(f"{value} {gate.note}".strip())
     return f"{start}><failure message={message}/></testcase>\n"
 

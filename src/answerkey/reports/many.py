@@ -66,7 +66,10 @@ def format_difference(table: ManyRuns, row: ManyRow) -> str:
 
 def short_names(paths: Sequence[str]) -> list[str]:
     """The paths without the folder that all of them share."""
-    shared = os.path.commonpath(paths) if len(set(paths)) > 1 else ""
+    if len(set(paths)) > 1:
+        shared = os.path.commonpath(paths)
+    else:
+        shared = ""
     if not shared:
         return list(paths)
     return [os.path.relpath(path, shared) for path in paths]

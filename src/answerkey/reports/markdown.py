@@ -62,7 +62,10 @@ def _failure_list(summary: Summary) -> list[str]:
     if summary.failed_cases:
         lines += ["", "| case | kind | cause | why |", "|---|---|---|---|"]
     for case in summary.failed_cases:
-        kind = "not scored" if case.status == Status.UNSCORED else case.kind
+        if case.status == Status.UNSCORED:
+            kind = "not scored"
+        else:
+            kind = case.kind
         cells = map(escape_markdown, (kind, case.cause, case.why))
         lines.append(f"| `{code_span(case.id)}` | {' | '.join(cells)} |")
     return lines

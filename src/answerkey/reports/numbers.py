@@ -69,7 +69,10 @@ def counted_cases(totals: Totals) -> int:
 def format_gate(gate: GateResult) -> str:
     """`PASS  pass_rate >= 0.8: 0.840, 95 % interval 0.720–0.910`."""
     word = "PASS" if gate.passed else "FAIL"
-    value = "no value" if gate.value is None else format_figure(gate.value)
+    if gate.value is None:
+        value = "no value"
+    else:
+        value = format_figure(gate.value)
     note = f", {gate.note}" if gate.note else ""
     return f"{word}  {gate.condition}: {value}{format_interval(gate.ci95)}{note}"
 

@@ -122,7 +122,10 @@ def _score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
     for (place, status), count in sorted(counts.items()):
         order = statuses.index(status)
         values.append({**_edges(place, step), "status": status, "order": order, "cases": count})
-    measure = "quality" if profile.route_weight else "score"
+    if profile.route_weight:
+        measure = "quality"
+    else:
+        measure = "score"
     marks = _pass_marks(rows, profile)
     spec = load_chart(
         "scores",
@@ -157,7 +160,10 @@ def _metric_chart(
     averages: Mapping[str, MetricMean], rows: Rows, profile: Profile | None
 ) -> Spec | None:
     """One strip per metric: the distribution from 0 to its maximum, with mean and interval."""
-    maxima = {c.metric: c.maximum for c in profile.lines} if profile else {}
+    if profile:
+        maxima = {c.metric: c.maximum for c in profile.lines}
+    else:
+        maxima = {}
     strips: list[Spec] = []
     means: list[Spec] = []
     for metric, column in rows.metrics.items():

@@ -63,7 +63,10 @@ def _heading(text: str, y: int) -> str:
 def _bar(chart: Bars, name: str, value: float, y: int) -> str:
     top = chart.top or max(chart.values.values(), default=0) or 1
     width = (_WIDTH - _LABELS - _NUMBERS) * min(1.0, max(0.0, value / top))
-    number = f"{value:.3g}" if isinstance(value, float) else f"{value}"
+    if isinstance(value, float):
+        number = f"{value:.3g}"
+    else:
+        number = f"{value}"
     place = f'x="{_LABELS}" y="{y + 3}" width="{width:.1f}" height="{_BAR - 6}"'
     return (
         f'<text x="{_LABELS - 8}" y="{y + 16}" text-anchor="end">{html_text(name)}</text>'

@@ -278,7 +278,10 @@ def _curves(points: list[Spec], x: Spec) -> Spec:
     colour = {**name("metric", scale=_colour_scale(names)), "legend": None}
     highest = round(max(point["high"] for point in points), 9)
     # The axis ends at 1 for high values within 0..1.
-    top = 1.0 if 0.5 < highest <= 1.0 else highest or 1.0
+    if 0.5 < highest <= 1.0:
+        top = 1.0
+    else:
+        top = highest or 1.0
     title = "mean over queries"
     y = number("mean", title, scale={"domain": [0, top], "nice": top != 1.0})
     band = {"x": x, "y": number("low", title), "y2": {"field": "high"}, "color": colour}
@@ -298,7 +301,10 @@ def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
     gap = 0.05 * top
     placed: list[Spec] = []
     for point in sorted(ends, key=lambda point: point["mean"]):
-        lowest = placed[-1]["label_y"] + gap if placed else 0.0
+        if placed:
+            lowest = placed[-1]["label_y"] + gap
+        else:
+            lowest = 0.0
         label = f"{point['metric']} {point['mean']:.3f}"
         placed.append({**point, "label_y": max(point["mean"], lowest), "label": label})
     highest = top

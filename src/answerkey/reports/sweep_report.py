@@ -91,7 +91,10 @@ def _best_section(sweep: Sweep, conclusions: Conclusions) -> Section:
     language = index.language
     if settings.language == AUTO:
         language = f"{language} detected"
-    dense = "none" if index.dense is None else index.dense_search
+    if index.dense is None:
+        dense = "none"
+    else:
+        dense = index.dense_search
     scored = f"scored {int(sweep.labelled.sum())}/{len(sweep.cases)} queries"
     lines = [
         conclusions.best.sentence,
@@ -112,7 +115,10 @@ def _readings_section(sweep: Sweep, best: Best) -> Section:
     """F1, hit rate and MRR of the best setting, each beside the usual minimum."""
     rows = [["metric", "value", "enough above", "reading"]]
     for name, reading in readings(sweep, best).items():
-        verdict = "enough" if reading["is_enough"] else "low: see `answerkey diagnose`"
+        if reading["is_enough"]:
+            verdict = "enough"
+        else:
+            verdict = "low: see `answerkey diagnose`"
         rows.append([name, f"{reading['value']:.4f}", f"{reading['enough_above']}", verdict])
     return Section("Readings", [f"of {setting_name(sweep, best.winner)}"], rows)
 
@@ -209,4 +215,6 @@ def _time_cells(sweep: Sweep, row: int) -> list[str]:
 
 
 def _unseen(best: Best) -> str:
-    return "-" if best.unseen is None else f"{best.unseen:.4f}"
+    if best.unseen is None:
+        return "-"
+    return f"{best.unseen:.4f}"

@@ -145,7 +145,10 @@ def _band_limits(profile: Profile) -> dict[str, str]:
     for group, rules in profile.group_rules.items():
         for band in rules.bands:
             if common.get(band.name) != band.at:
-                earlier = f"{limits[band.name]}; " if band.name in limits else ""
+                if band.name in limits:
+                    earlier = f"{limits[band.name]}; "
+                else:
+                    earlier = ""
                 limits[band.name] = f"{earlier}{group} ≥{band.at:g}"
     return limits
 

@@ -69,12 +69,16 @@ def sentences_of(outcome: Outcome) -> list[Mapping[str, Any]]:
 
 
 def _probability(value: Any) -> float | None:
-    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
+    if isinstance(value, int | float) and 0 <= value <= 1:
+        return value
+    return None
 
 
 def _passage_number(sentence: Mapping[str, Any]) -> int | None:
     place = sentence.get("passage")
-    return place + 1 if isinstance(place, int) and place >= 0 else None
+    if isinstance(place, int) and place >= 0:
+        return place + 1
+    return None
 
 
 def _find_span(span: Any, text: str) -> tuple[int, int]:
@@ -84,7 +88,9 @@ def _find_span(span: Any, text: str) -> tuple[int, int]:
     if not isinstance(span, str) or not span:
         return 0, 0
     start = text.find(span)
-    return (start, start + len(span)) if start >= 0 else (0, 0)
+    if start >= 0:
+        return (start, start + len(span))
+    return (0, 0)
 
 
 def _clip_place(start: Any, end: Any, text: str) -> tuple[int, int]:

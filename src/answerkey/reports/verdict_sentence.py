@@ -18,7 +18,10 @@ def verdict_sentence(outcome: Outcome, profile: Profile | None) -> str:
     if profile is None or quality is None or verdict.score is None:
         return ""
     pass_mark = profile.rules_for(outcome.response.route).pass_mark
-    name = "quality" if profile.route_weight else "score"
+    if profile.route_weight:
+        name = "quality"
+    else:
+        name = "score"
     value = f"the {name} {quality:.3g}"
     if verdict.passed:
         return f"Passed: {value} reaches the pass mark {pass_mark:g}."
@@ -47,7 +50,9 @@ def _other_reasons(outcome: Outcome, profile: Profile, score: float) -> list[str
 
 def _missed_floor(line: ProfileLine, score: Score | None) -> str:
     if score is None or score.value is None:
-        return "it is not applicable" if line.floor is None else ""
+        if line.floor is None:
+            return "it is not applicable"
+        return ""
     if line.floor is None:
         return ""
     if line.better == "lower" and score.value > line.floor:

@@ -105,7 +105,10 @@ def corpus_files(path: Path) -> list[Path]:
 
 
 def _read_file(file: Path, root: Path) -> Iterator[Page]:
-    name = file.relative_to(root).as_posix() if root.is_dir() else file.name
+    if root.is_dir():
+        name = file.relative_to(root).as_posix()
+    else:
+        name = file.name
     ending = file.suffix.lower()
     if ending == ".jsonl":
         yield from _read_records(_jsonl_records(file))

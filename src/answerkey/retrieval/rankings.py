@@ -293,7 +293,10 @@ def _has_rows(path: Path) -> bool:
 def _trec_lines(path: Path) -> Iterator[tuple[Place, list[str]]]:
     """Tab-separated where the line has tabs (ids may then hold blanks), else by white space."""
     for number, line in read_lines(path):
-        parts = line.split("\t") if "\t" in line else line.split()
+        if "\t" in line:
+            parts = line.split("\t")
+        else:
+            parts = line.split()
         yield Place(str(path), number), [part.strip() for part in parts]
 
 

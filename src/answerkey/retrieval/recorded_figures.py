@@ -46,7 +46,10 @@ def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
     if _RANKING_COLUMNS & set(canonical_columns(header).values()):
         return None
     statistics = ["value"] * len(header)
-    below = [cell.lower() for cell in rows[0]] if rows else []
+    if rows:
+        below = [cell.lower() for cell in rows[0]]
+    else:
+        below = []
     if len(below) > 1 and _STATISTICS.issuperset(below[1:]):
         statistics = below
         rows = rows[1:]

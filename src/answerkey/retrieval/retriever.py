@@ -57,7 +57,10 @@ def _open_hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retr
     def search(questions: Sequence[str], k: int) -> list[list[Passage]]:
         if not questions:
             return []
-        texts = rewrite(rewriter, questions) if rewriter else list(questions)
+        if rewriter:
+            texts = rewrite(rewriter, questions)
+        else:
+            texts = list(questions)
         limits = [_k_of_question(question, k, settings) for question in questions]
         pool = max(settings.pool, *limits)
         candidates = index.candidates(texts, pool)

@@ -97,7 +97,9 @@ class SearchIndex:
 
     @property
     def stemmer_language(self) -> str:
-        return "" if self.language == NONE else self.language
+        if self.language == NONE:
+            return ""
+        return self.language
 
     def candidates(self, questions: Sequence[str], pool: int) -> Candidates:
         """The best chunks of both searches, one search each for all questions."""

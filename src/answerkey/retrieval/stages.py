@@ -124,7 +124,9 @@ class SpellingRewriter:
             if abs(len(word) - len(neighbour)) <= _MOST_LETTERS_OFF
         ]
         best = max(similar, default=(0.0, 0, ""))
-        return best[2] if best[0] >= _LEAST_SIMILARITY else written
+        if best[0] >= _LEAST_SIMILARITY:
+            return best[2]
+        return written
 
 
 class ExpandingRewriter:

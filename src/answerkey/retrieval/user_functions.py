@@ -75,7 +75,11 @@ def open_function_retriever(name: str, folder: Path) -> Retriever:
     def search(questions: Sequence[str], k: int) -> list[list[Passage]]:
         passages: list[list[Passage]] = []
         for question in questions:
-            reply: object = function(question, k) if takes_k else function(question)
+            reply: object
+            if takes_k:
+                reply = function(question, k)
+            else:
+                reply = function(question)
             if inspect.isawaitable(reply):
                 reply = call_on(event_loop(), _wait_for, cast("Awaitable[object]", reply))
             passages.append(list(as_passages(reply, "passages", Place(f'retriever "{name}"'))[:k]))

@@ -81,7 +81,10 @@ def _find_figure(name: str, figures: VariantFigures) -> tuple[float | None, Rang
         return figures.change.mean_b, None
     if name == "drop":
         return figures.drop, figures.drop_interval
-    mean = figures.consistency if name == "consistency" else figures.overlap
+    if name == "consistency":
+        mean = figures.consistency
+    else:
+        mean = figures.overlap
     if mean.interval is None:
         return mean.mean, None
     return mean.mean, (mean.interval.low, mean.interval.high)

@@ -59,7 +59,9 @@ class VariantFigures:
     @property
     def drop_interval(self) -> tuple[float, float] | None:
         interval = self.change.interval
-        return None if interval is None else (-interval.high, -interval.low)
+        if interval is None:
+            return None
+        return (-interval.high, -interval.low)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -82,7 +84,10 @@ class VariantFigures:
 
 
 def _mean_as_json(mean: MeanOverPairs) -> dict[str, object]:
-    ends = None if mean.interval is None else [mean.interval.low, mean.interval.high]
+    if mean.interval is None:
+        ends = None
+    else:
+        ends = [mean.interval.low, mean.interval.high]
     return {"n": mean.n, "mean": mean.mean, "ci95": ends}
 
 

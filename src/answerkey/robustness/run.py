@@ -238,7 +238,10 @@ def _find_chat(judge: object, folder: Path) -> Chat | None:
     """The language model of the judge; None for a judge without one."""
     if judge is None:
         return None
-    made = judge if hasattr(judge, "rubric") else load_judge(judge, None, folder)
+    if hasattr(judge, "rubric"):
+        made = judge
+    else:
+        made = load_judge(judge, None, folder)
     return getattr(made, "chat", None)
 
 

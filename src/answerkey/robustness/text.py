@@ -44,7 +44,10 @@ def _kind_lines(figures: VariantFigures) -> Iterator[str]:
 def _pass_rates(figures: VariantFigures) -> str:
     change = figures.change
     pairs = format_count(change.n, "pair")
-    unscored = f", {figures.unscored} not scored" if figures.unscored else ""
+    if figures.unscored:
+        unscored = f", {figures.unscored} not scored"
+    else:
+        unscored = ""
     if change.mean_a is None or change.mean_b is None:
         return f"no pair has a verdict{unscored}"
     rates = f"{format_percent(change.mean_a)} → {format_percent(change.mean_b)} pass"
@@ -56,7 +59,10 @@ def _drop_text(figures: VariantFigures) -> str:
     if figures.drop is None or interval is None:
         return ""
     low, high = (f"{100 * end:.0f}" for end in interval)
-    p = "" if figures.passes.p is None else f", p {figures.passes.p:.2g}"
+    if figures.passes.p is None:
+        p = ""
+    else:
+        p = f", p {figures.passes.p:.2g}"
     return f"; drop {100 * figures.drop:.0f} points, 95 % interval {low} to {high}{p}"
 
 
@@ -64,16 +70,23 @@ def _mean_text(mean: MeanOverPairs) -> str:
     pairs = format_count(mean.n, "pair")
     if mean.interval is None:
         return f"{mean.mean:.2f} ({pairs})"
-    low, high = mean.interval.low, mean.interval.high
+    low = mean.interval.low
+    high = mean.interval.high
     return f"{mean.mean:.2f}, 95 % interval {low:.2f}–{high:.2f} ({pairs})"
 
 
 def _id_list(ids: Sequence[str]) -> str:
-    more = f", … and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
+    if len(ids) > _SHOWN_IDS:
+        more = f", … and {len(ids) - _SHOWN_IDS} more"
+    else:
+        more = ""
     return ", ".join(ids[:_SHOWN_IDS]) + more
 
 
 def _gate_line(gate: GateResult) -> str:
     word = "PASS" if gate.passed else "FAIL"
-    value = gate.note if gate.value is None else f"{gate.value:.4g}"
+    if gate.value is None:
+        value = gate.note
+    else:
+        value = f"{gate.value:.4g}"
     return f"{word} {gate.condition} ({value})"

@@ -55,7 +55,8 @@ class VerdictSession:
                 self._targets[key] = make_target(
                     suite.target, suite.folder, read_responses, suite.run.timeout
                 )
-            case, response = given, answer_of(self._targets[key], given)
+            case = given
+            response = answer_of(self._targets[key], given)
         else:
             case, response, scoring = _interaction(given, about)
             if scoring or suite is None:
@@ -73,11 +74,10 @@ class VerdictSession:
         """The verdict, or an AssertionError that shows why it does not pass."""
         __tracebackhide__ = True
         verdict = outcome.verdict
-        good = (
-            verdict.passed
-            if at_least is None
-            else verdict.score is not None and verdict.score >= at_least
-        )
+        if at_least is None:
+            good = verdict.passed
+        else:
+            good = verdict.score is not None and verdict.score >= at_least
         if not good:
             raise AssertionError(_description(outcome, at_least))
         return verdict
@@ -89,10 +89,20 @@ class VerdictSession:
 
 def _description(outcome: Outcome, at_least: float | None) -> str:
     """The verdict as it is shown in a failed test."""
-    case, verdict = outcome.case, outcome.verdict
-    wanted = f", expected at least {at_least:g}" if at_least is not None else ""
-    score = "no score" if verdict.score is None else f"score {verdict.score:.3g}"
-    band = f", band {verdict.band}" if verdict.band else ""
+    case = outcome.case
+    verdict = outcome.verdict
+    if at_least is not None:
+        wanted = f", expected at least {at_least:g}"
+    else:
+        wanted = ""
+    if verdict.score is None:
+        score = "no score"
+    else:
+        score = f"score {verdict.score:.3g}"
+    if verdict.band:
+        band = f", band {verdict.band}"
+    else:
+        band = ""
     lines = [f"{verdict.status}: {score}{wanted}{band}  [{case.id}]"]
     lines += [f"  question  {case.question}", f"  answer    {outcome.response.answer}"]
     lines += [f"  expected  {' | '.join(case.expected)}"] if case.expected else []
@@ -117,17 +127,16 @@ def _interaction(
     if "answer" not in about:
         raise SettingsError("assert_verdict needs answer=…, or a case of a marked suite")
     expected = about.get("expected", ())
-    case = (
-        given
-        if isinstance(given, Case)
-        else Case(
+    if isinstance(given, Case):
+        case = given
+    else:
+        case = Case(
             id="given",
             question=given,
             expected=(expected,) if isinstance(expected, str) else tuple(expected),
             expected_route=about.get("expected_route"),
             criteria=AnswerCriteria(**about.get("criteria", {})),
         )
-    )
     passages = tuple(
         Passage(text=text, id=str(n)) for n, text in enumerate(about.get("contexts", ()), 1)
     )

@@ -57,7 +57,9 @@ class _Statement:
 
     @property
     def where(self) -> str:
-        return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+        if self.conditions:
+            return f" WHERE {' AND '.join(self.conditions)}"
+        return ""
 
 
 def metric_names(reader: RunReader) -> list[str]:

@@ -110,7 +110,10 @@ def _error(outcome: Outcome) -> tuple[str | None, str | None]:
     if response.error is not None and response.error_name:
         return text, f"No response: {response.error_name}"
     # Without a name of the error: the message without what is specific to the case.
-    shared = text.replace(outcome.case.id, "…") if outcome.case.id else text
+    if outcome.case.id:
+        shared = text.replace(outcome.case.id, "…")
+    else:
+        shared = text
     return text, _QUOTED.sub("…", shared)
 
 
@@ -122,7 +125,9 @@ def _reason(outcome: Outcome, scale: float) -> str:
     if verdict.passed or verdict.status not in (Status.FAILED, Status.ERROR):
         return ""
     if verdict.status == Status.ERROR:
-        return "no response" if response.error else "scoring error"
+        if response.error:
+            return "no response"
+        return "scoring error"
     acceptable = (case.expected_route, *case.acceptable_routes)
     if case.expected_route and response.route and response.route not in acceptable:
         return "wrong route"

@@ -24,7 +24,10 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     totals = summary.figures.totals
     gates = summary.gates
     ids = summary.failing
-    failing = f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
+    if ids:
+        failing = f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}"
+    else:
+        failing = ""
     rest = [
         _describe_passed(summary),
         failing,
@@ -50,7 +53,10 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     if finished.partial and not finished.ended_in_errors:
         # The reason may name the cause already.
         start = _cause(summary).partition("No response: ")[2][:_SAME_CAUSE]
-        cause = "" if start and start in finished.partial else _cause(summary)
+        if start and start in finished.partial:
+            cause = ""
+        else:
+            cause = _cause(summary)
         return ending(EXIT_INCOMPLETE, finished.partial, _describe_done(summary), cause)
     if finished.partial or totals.errors:
         errors = f"{totals.errors} of {format_count(totals.cases, 'case')} ended in an error"
@@ -100,7 +106,10 @@ def _cause(summary: Summary) -> str:
     if not summary.errors:
         return ""
     message, count = next(iter(summary.errors.items()))
-    shown = message if len(message) <= _SHOWN_CAUSE else f"{message[:_SHOWN_CAUSE]}…"
+    if len(message) <= _SHOWN_CAUSE:
+        shown = message
+    else:
+        shown = f"{message[:_SHOWN_CAUSE]}…"
     return f"most frequent cause ({format_count(count, 'time')}): {shown}"
 
 
@@ -114,4 +123,6 @@ def _gate(gate: GateResult) -> str:
 
 
 def _and_more(shown: str, items: Sequence[object]) -> str:
-    return f"{shown}, …" if len(items) > _SHOWN_IDS else shown
+    if len(items) > _SHOWN_IDS:
+        return f"{shown}, …"
+    return shown

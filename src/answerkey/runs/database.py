@@ -36,7 +36,10 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA page_size = 16384")
         # Each commit is on the disk when it returns, in either mode.
         connection.execute("PRAGMA synchronous = FULL")
-        mode = "DELETE" if is_network_folder(folder) else "WAL"
+        if is_network_folder(folder):
+            mode = "DELETE"
+        else:
+            mode = "WAL"
         connection.execute(f"PRAGMA journal_mode = {mode}")
         create_tables(connection)
         return connection
@@ -107,7 +110,9 @@ def close_written(connection: sqlite3.Connection) -> None:
 
 def storable(text: str) -> str:
     """Half a surrogate pair is no UTF-8: columns have it escaped, the JSON has it in full."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager

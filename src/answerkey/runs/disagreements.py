@@ -77,7 +77,10 @@ class _Contradiction:
     rows: list[int]
 
     def at(self, table: RunTable, row: int) -> Disagreement:
-        other = self.other if isinstance(self.other, str) else self.other[row]
+        if isinstance(self.other, str):
+            other = self.other
+        else:
+            other = self.other[row]
         names = (self.metric, other)
         values = {name: float(table.metrics[name].values[row]) for name in names}
         return Disagreement(table.id[row], self.what, values)

@@ -176,7 +176,9 @@ def _batch_size(run: _Execution) -> int:
         return size
     # Nothing after the first failure is asked; only a judge makes it worth scoring several at once.
     has_judge = size < LARGEST_BATCH
-    return min(size, run.prepared.suite.run.workers) if has_judge else 1
+    if has_judge:
+        return min(size, run.prepared.suite.run.workers)
+    return 1
 
 
 def _look_up_and_score(run: _Execution, to_ask: Iterator[Numbered], size: int) -> None:
@@ -276,7 +278,9 @@ def _is_failing(outcome: Outcome, below: float | None) -> bool:
         return response.error is not None and response.error_kind != "infrastructure"
     if verdict.score is None:
         return False
-    return not verdict.passed if below is None else verdict.score < below
+    if below is None:
+        return not verdict.passed
+    return verdict.score < below
 
 
 def _describe_end(run: _Execution, folder: Path) -> Finished:

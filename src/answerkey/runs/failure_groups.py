@@ -35,7 +35,9 @@ class FailureGroup:
 
     @property
     def title(self) -> str:
-        return f"{self.kind}, {self.cause}" if self.cause else self.kind
+        if self.cause:
+            return f"{self.kind}, {self.cause}"
+        return self.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,10 @@ def figures_of(
     # A bot that never reports a route has no route accuracy; for one that does, a missing route is
     # a wrong one.
     has_route = compared & (table.route != None)  # noqa: E711
-    routed = compared if has_route.any() else np.zeros(len(table), dtype=np.bool_)
+    if has_route.any():
+        routed = compared
+    else:
+        routed = np.zeros(len(table), dtype=np.bool_)
     satisfaction, satisfaction_ci95 = rates.of_all(satisfied)
     pass_rate, pass_rate_ci95 = rates.of_all(passed)
     accuracy, accuracy_ci95 = rates.among(on_route, routed)
@@ -178,7 +181,10 @@ class _Rates:
         if total == 0:
             return None, None
         interval = interval_of_rate(hits, among, self._clusters)
-        ends = (interval.low, interval.high) if interval else None
+        if interval:
+            ends = (interval.low, interval.high)
+        else:
+            ends = None
         return int((hits & among).sum()) / total, ends
 
 
@@ -275,7 +281,10 @@ def _reading(mean: Mean, line: ProfileLine | None) -> str:
     if line is None or line.floor is None or mean.mean is None:
         return ""
     lower_is_better = line.better == "lower"
-    is_poor = mean.mean > line.floor if lower_is_better else mean.mean < line.floor
+    if lower_is_better:
+        is_poor = mean.mean > line.floor
+    else:
+        is_poor = mean.mean < line.floor
     return line.reading if is_poor else ""
 
 

@@ -125,7 +125,10 @@ def _check_header(line: bytes, path: Path) -> None:
         header = read_json(line)
     except ValueError as error:
         raise _damaged_line(line, path, 0, error) from None
-    version = header.get("format") if is_mapping(header) else None
+    if is_mapping(header):
+        version = header.get("format")
+    else:
+        version = None
     if version != _FORMAT:
         raise StorageError(
             f"{path}, line 1: format {describe_value(version)}, expected {_FORMAT}; "

@@ -105,7 +105,10 @@ def _parse(text: str) -> Condition:
     if repeated:
         figure = f"pass{repeated[1]}k"
     if figure in {"score", "quality"} or is_metric(figure):
-        figure, of, group = "mean", figure, of
+        # `quality >= 0.7` is `mean[quality] >= 0.7`, and `quality[sales]` is of a group.
+        group = of
+        of = figure
+        figure = "mean"
     if figure not in FIGURES and not figure.startswith(tuple(f"{name}." for name in _SECTIONS)):
         hint = f"{did_you_mean(figure, FIGURES)}; known: {', '.join(FIGURES)}"
         raise SettingsError(f'gate "{text}": unknown figure "{figure}"{hint}')
@@ -117,7 +120,10 @@ def _parse(text: str) -> Condition:
         raise SettingsError(f'gate "{text}": "{number}" is not a number') from None
     metric, group = (of or "", group) if figure == "mean" else ("", of)
     kind = next((kind for kind in ("type", "route") if (group or "").startswith(f"{kind}:")), "")
-    group = group.removeprefix(f"{kind}:") if group and kind else group
+    if group and kind:
+        group = group.removeprefix(f"{kind}:")
+    else:
+        group = group
     return Condition(
         text.strip(),
         figure,
@@ -134,7 +140,10 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     """The result of each condition; all fail where the run is damaged."""
     results: list[GateResult] = []
     least_scored = _least_scored(conditions)
-    damaged = summary.run.partial if summary.run.partial.startswith(DAMAGED) else ""
+    if summary.run.partial.startswith(DAMAGED):
+        damaged = summary.run.partial
+    else:
+        damaged = ""
     for condition in conditions:
         value, interval, note = _figure(condition, summary, least_scored)
         near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
@@ -143,7 +152,10 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
             and SIGNS[condition.sign](value + near, condition.limit)
             and not damaged
         )
-        note = note if note or value is not None else "this run has no such figure"
+        if note or value is not None:
+            note = note
+        else:
+            note = "this run has no such figure"
         results.append(
             GateResult(
                 condition.text,
@@ -167,7 +179,8 @@ def _figure(
     condition: Condition, summary: Summary, least_scored: float = 0.0
 ) -> tuple[float | None, Range, str]:
     """The figure that a condition names, of all cases or of one type or route; with a note."""
-    group, kind = condition.group, condition.kind
+    group = condition.group
+    kind = condition.kind
     if group is None:
         return _figure_of(condition, summary.figures, summary, least_scored)
     found = {"type": summary.by_type.get(group), "route": summary.by_route.get(group)}
@@ -195,9 +208,13 @@ def _figure_of(
     if condition.figure == SCORED_SHARE:
         return part.scored_share, None, ""
     if condition.figure in _REPEATED:
-        repeats, name = part.repeats, _REPEATED[condition.figure]
+        repeats = part.repeats
+        name = _REPEATED[condition.figure]
         if repeats is None or condition.times not in (None, repeats.k):
-            asked = "once" if repeats is None else f"{repeats.k} times"
+            if repeats is None:
+                asked = "once"
+            else:
+                asked = f"{repeats.k} times"
             return None, None, f"each case is asked {asked}; set [run] repeats"
         return (
             getattr(repeats, name),
@@ -207,7 +224,10 @@ def _figure_of(
     if condition.figure in _COUNTS:
         return getattr(part.totals, condition.figure), None, ""
     if condition.figure != "mean":
-        record = summary.to_json() if condition.group is None else part.to_json()
+        if condition.group is None:
+            record = summary.to_json()
+        else:
+            record = part.to_json()
         return _number_at(record, condition.figure), None, ""
     means: dict[str, Mean] = {**part.average_scores, "score": part.score, "quality": part.quality}
     figure = means.get(condition.metric)
@@ -218,7 +238,10 @@ def _figure_of(
             f'no metric "{condition.metric}"{did_you_mean(condition.metric, part.average_scores)}',
         )
     note = f"scored {figure.n}/{figure.of}"
-    errors = figure.errors if isinstance(figure, MetricMean) else part.totals.errors
+    if isinstance(figure, MetricMean):
+        errors = figure.errors
+    else:
+        errors = part.totals.errors
     if (
         errors and figure.n
     ):  # those might have been the bad ones: a mean over the rest must not pass
@@ -229,11 +252,15 @@ def _figure_of(
 def _number_at(part: object, path: str) -> float | None:
     """The number under names joined by dots; a name may contain dots itself, as `rubric.accuracy` does."""
     if not path:
-        return part if isinstance(part, int | float) and not isinstance(part, bool) else None
+        if isinstance(part, int | float) and not isinstance(part, bool):
+            return part
+        return None
     if not is_mapping(part):
         return None
     name = next((name for name in part if path == name or path.startswith(f"{name}.")), None)
-    return None if name is None else _number_at(part[name], path[len(name) + 1 :])
+    if name is None:
+        return None
+    return _number_at(part[name], path[len(name) + 1 :])
 
 
 @dataclass(slots=True)
@@ -305,7 +332,9 @@ def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profi
     if condition.figure == "route_accuracy":
         return "no case has an expected_route"
     if note.startswith("no metric"):
-        return note if "did you mean" in note else f"{note}; measured are {', '.join(metrics)}"
+        if "did you mean" in note:
+            return note
+        return f"{note}; measured are {', '.join(metrics)}"
     return f"{note or 'this run has no such figure'}; summary.json of an earlier run shows the figures that exist"
 
 

@@ -92,7 +92,9 @@ class Manifest:
         return Repeats.of_table(self.settings.run)
 
     def load_profile(self) -> Profile | None:
-        return load_profile(self.profile) if self.profile else None
+        if self.profile:
+            return load_profile(self.profile)
+        return None
 
 
 def stored_manifest(folder: Path) -> Manifest:

@@ -60,7 +60,9 @@ def plain_mean(values: NumberArray) -> float | None:
     import numpy as np
 
     numbers = np.clip(values[~np.isnan(values)], -LARGEST, LARGEST)
-    return math.fsum(numbers) / len(numbers) if len(numbers) else None
+    if len(numbers):
+        return math.fsum(numbers) / len(numbers)
+    return None
 
 
 def _deviation(numbers: NumberArray, mean: float) -> float | None:

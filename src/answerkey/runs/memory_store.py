@@ -28,7 +28,10 @@ class MemoryStore:
         mark_finished(self.state, scored)
 
     def answers(self, places: Iterable[int] | None = None) -> Iterator[Answered]:
-        chosen = sorted(self._answers) if places is None else places
+        if places is None:
+            chosen = sorted(self._answers)
+        else:
+            chosen = places
         return (self._answers[place] for place in chosen)
 
     def outcomes(self) -> Iterator[Outcome]:

@@ -107,7 +107,10 @@ def prepare(
     if new and scores_conversations(suite):
         source = partial(_with_conversation_rows, source, live)
     # A target may report a route that is not known before it is asked or its file is read.
-    any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
+    if kind == "recorded":
+        any_route = "answers" in suite.target
+    else:
+        any_route = kind not in _WITHOUT_ROUTES
     groups = KnownGroups(whole=selection.whole, open=any_route)
     survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
     copy = CaseCopy(source) if cases is None else None
@@ -129,7 +132,10 @@ def prepare(
     suite = choose_scoring(suite, survey.choice)
     if new:
         suite = _let_judge_decide(suite, judge)
-    profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
+    if suite.profile is None:
+        profile = None
+    else:
+        profile = load_profile(suite.profile, suite.folder)
     suite = _with_recorded_scores(suite, recorded_scores)
     scorer = make_scorer(suite, profile, judge)
     warnings: tuple[str, ...] = ()
@@ -190,7 +196,9 @@ def choose_scoring(suite: Suite, choice: ProfileChoice) -> Suite:
         return suite
     if suite.criteria:
         # Criteria of the cases are scored beside those of the suite.
-        return replace(suite, metrics=("criteria",)) if choice.scorable["criteria"] else suite
+        if choice.scorable["criteria"]:
+            return replace(suite, metrics=("criteria",))
+        return suite
     log.warning("%s", choice.notice())
     return replace(suite, profile=choice.profile())
 
@@ -298,15 +306,17 @@ def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
 
 def manifest_of(prepared: Prepared, created: str) -> Manifest:
     """run.json of a run that begins."""
-    suite, profile = prepared.suite, prepared.profile
+    suite = prepared.suite
+    profile = prepared.profile
+    table = None
+    if suite.profile is not None:
+        table = profile_table(suite.profile, suite.folder)[0]
     return Manifest(
         name=suite.name,
         created=created,
         suite=str(suite.path.resolve()) if suite.path else None,
         rescore_of=prepared.rescore_of or None,
-        profile=profile_table(suite.profile, suite.folder)[0]
-        if suite.profile is not None
-        else None,
+        profile=table,
         profile_version=profile.version if profile else None,
         profile_digest=profile.digest if profile else None,
         fingerprint=prepared.fingerprint,
@@ -345,4 +355,6 @@ def without_secrets(value: Any, key: str = "") -> Any:
         and any(word in key.lower() for word in _SECRET)
         and not key.endswith("_env")
     )
-    return "(hidden)" if hidden and not value.startswith("${") else value
+    if hidden and not value.startswith("${"):
+        return "(hidden)"
+    return value

@@ -106,7 +106,10 @@ class ProgressFigures:
     def pace(self) -> str:
         if not self.rate:
             return "-/s"
-        rate = f"{self.rate:.1f}/s" if self.rate >= 1 else f"{self.rate * 60:.1f}/min"
+        if self.rate >= 1:
+            rate = f"{self.rate:.1f}/s"
+        else:
+            rate = f"{self.rate * 60:.1f}/min"
         seconds_left = max(self.total - self.done, 0) / self.rate
         if not seconds_left:
             return rate

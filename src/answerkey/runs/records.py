@@ -122,7 +122,10 @@ def result_line(outcome: Outcome) -> Json:
     case = outcome.case
     response = outcome.response
     verdict = outcome.verdict
-    expected = case.expected[0] if len(case.expected) == 1 else list(case.expected) or None
+    if len(case.expected) == 1:
+        expected = case.expected[0]
+    else:
+        expected = list(case.expected) or None
     repeats = [
         {
             "answer": each.response.answer,

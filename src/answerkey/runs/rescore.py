@@ -93,7 +93,10 @@ def _refuse_code_of_run(folder: Path, manifest: Manifest, changes: TomlTable) ->
     entailment = read_table(EntailmentTable, manifest.settings.entailment or {}, "[entailment]")
     if changes.get("entailment") is None and entailment.runs_code:
         code.append(f"entailment model {entailment.model}")
-    suite_path = Path(manifest.suite) if manifest.suite else None
+    if manifest.suite:
+        suite_path = Path(manifest.suite)
+    else:
+        suite_path = None
     if suite_path and suite_path.is_file():
         code += [f"module {module}" for module in load_suite(suite_path).modules]
     if code:
@@ -107,11 +110,20 @@ def _suite_to_rescore(
     folder: Path, manifest: Manifest, changes: TomlTable, *, as_stored: bool
 ) -> Suite:
     """The suite as run.json has it; modules with the user's own metrics come from the suite's file, if it still exists."""
-    path = Path(manifest.suite) if manifest.suite else None
-    beside = load_suite(path) if path and path.is_file() else None
+    if manifest.suite:
+        path = Path(manifest.suite)
+    else:
+        path = None
+    if path and path.is_file():
+        beside = load_suite(path)
+    else:
+        beside = None
     settings = manifest.settings
     profile = manifest.load_profile()
-    judged = settings if as_stored or beside is None else beside
+    if as_stored or beside is None:
+        judged = settings
+    else:
+        judged = beside
     table = {
         "name": manifest.name,
         "cases": list(settings.cases) or ["-"],

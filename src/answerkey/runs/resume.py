@@ -95,7 +95,10 @@ def runs_of(suite: Suite, *, checked: bool = True) -> list[StartedRun]:
 
     If `checked`, a run that has lost something counts as unfinished; that takes a look into each.
     """
-    read = read_manifest if checked else stored_manifest
+    if checked:
+        read = read_manifest
+    else:
+        read = stored_manifest
     copies_by_name: dict[str, list[StartedRun]] = {}
     for path in sorted((suite.folder / suite.run.out).glob(f"*/{MANIFEST}")):
         folder = path.parent
@@ -129,13 +132,19 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     best = max(runs, key=lambda run: run.preference)
     alike = [run for run in runs if run.preference[:2] == best.preference[:2]]
     ahead = best.created > datetime.now(UTC) + timedelta(minutes=1)
-    rivals = alike if ahead else [run for run in alike if run.created == best.created]
+    if ahead:
+        rivals = alike
+    else:
+        rivals = [run for run in alike if run.created == best.created]
     if len(rivals) > 1:
         names = ", ".join(str(run.folder) for run in rivals[:4])
         future = (
             f"{best.folder.name} was created in the future, at {best.created:%Y-%m-%d %H:%M} UTC"
         )
-        why = future if ahead else "they were created at the same moment"
+        if ahead:
+            why = future
+        else:
+            why = "they were created at the same moment"
         fix = f"name one: answerkey run FOLDER --resume ({names})"
         raise SettingsError(f"cannot tell which run to resume: {why}; {fix}")
     return best.folder
@@ -155,7 +164,10 @@ def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     if suite.path:
         earlier = _without_far_future(runs_of(suite, checked=False))
         now = max([now, *(run.created + timedelta(milliseconds=1) for run in earlier)])
-    beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
+    if suite.path:
+        beside = relpath(suite.path.resolve(), folder.resolve())
+    else:
+        beside = None
     manifest = manifest_of(prepared, now.isoformat(timespec="milliseconds"))
     return replace(manifest, suite_from_run=beside, folder=folder.name)
 
@@ -202,7 +214,10 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         # The run may have been killed before it wrote this.
         write_manifest(folder, sealed(folder, replace(manifest, count=prepared.count, partial="")))
         raise AlreadyFinished(folder, prepared.count)
-    suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.suite
+    if prepared.suite.path:
+        suite = str(prepared.suite.path.resolve())
+    else:
+        suite = manifest.suite
     return Resumed(
         replace(manifest, suite=suite, count=prepared.count, partial=IN_PROGRESS), state, cases
     )

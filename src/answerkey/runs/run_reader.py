@@ -161,7 +161,9 @@ class RunReader:
     def scored_attempt(self, place: int) -> tuple[Outcome, bool] | None:
         """The outcome of one answer with a verdict, and whether the run stopped at it."""
         rows = self.query(f"{_OUTCOMES} WHERE place = ? AND stage IS NOT NULL", (place,))
-        return (self._outcome(rows[0]), rows[0][4] == Stage.STOPPED) if rows else None
+        if rows:
+            return (self._outcome(rows[0]), rows[0][4] == Stage.STOPPED)
+        return None
 
     def answer(self, place: int) -> list[Answered]:
         """One answer, read without its verdict; empty where there is none."""
@@ -174,7 +176,10 @@ class RunReader:
 
     def answers(self, places: Iterable[int] | None = None) -> Iterator[Answered]:
         """The newest answers, all or some of them."""
-        rows = self._rows() if places is None else self._rows_at(places)
+        if places is None:
+            rows = self._rows()
+        else:
+            rows = self._rows_at(places)
         for row in rows:
             outcome = self._outcome(row)
             yield row[0], outcome.case, outcome.response
@@ -189,7 +194,9 @@ class RunReader:
         """The first case that stop-on-fail stopped at, unless it was asked again since."""
         rows = self.query("SELECT min(place) FROM verdicts WHERE stage = ?", (Stage.STOPPED,))
         place = rows[0][0]
-        return None if place is None else self.attempt(place)
+        if place is None:
+            return None
+        return self.attempt(place)
 
     def verdicts_since(self, number: int) -> list[tuple[int, int, str, str, bool, float | None]]:
         """Number, place, id, status, passed and score of each verdict written after `number`."""
@@ -226,7 +233,10 @@ class RunReader:
 
     def _outcome(self, row: tuple[Any, ...]) -> Outcome:
         place, case, response, scored, _ = row
-        stored = _UNSCORED if scored is None else self._decode(scored, StoredScores, place)
+        if scored is None:
+            stored = _UNSCORED
+        else:
+            stored = self._decode(scored, StoredScores, place)
         return stored.outcome(
             self._decode(case, Case, place), self._decode(response, Response, place)
         )

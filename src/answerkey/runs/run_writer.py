@@ -199,7 +199,10 @@ class RunWriter:
                 metric = _storable(name)
                 if metric not in self._metrics:
                     self._add_metric(metric)
-                value = None if score.value is None else float(score.value)
+                if score.value is None:
+                    value = None
+                else:
+                    value = float(score.value)
                 values.append((n, metric, value, _state_of(score)))
         marks = ", ".join("?" * (len(CaseRow._fields) + 1))
         self._connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({marks})", rows)
@@ -223,8 +226,12 @@ def fold_text(text: str) -> str:
 def _state_of(score: Score) -> str:
     if score.error is not None:
         return "error"
-    return "not applicable" if score.value is None else "measured"
+    if score.value is None:
+        return "not applicable"
+    return "measured"
 
 
 def _storable(value: object) -> object:
-    return storable(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return storable(value)
+    return value

@@ -198,7 +198,10 @@ def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def scorer_of(suite: Suite, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
     """The scorer of a suite, for another process than the one that prepared it."""
-    profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
+    if suite.profile is None:
+        profile = None
+    else:
+        profile = load_profile(suite.profile, suite.folder)
     return make_scorer(suite, profile, judge, names)
 
 

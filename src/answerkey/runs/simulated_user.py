@@ -165,7 +165,10 @@ class SimulatedUser:
         read = read_user_reply(reply.text)
         # The last answer may reach the goal: the user is asked about it before the limit counts.
         is_last = len(talk.turns) >= self._settings.max_turns
-        ended = Ended.MAX_TURNS if is_last and read.ended is None else read.ended
+        if is_last and read.ended is None:
+            ended = Ended.MAX_TURNS
+        else:
+            ended = read.ended
         return replace(read, ended=ended, cost=reply.cost)
 
     def _prompt(self, talk: _Talk) -> str:
@@ -214,7 +217,10 @@ def simulate_user(
     fix = 'give [judge] a model, such as judge = "ollama"'
     if judge is None:
         raise SettingsError(f"[user] needs a language model to play the user; {fix}")
-    made = judge if hasattr(judge, "rubric") else load_judge(judge, None, folder)
+    if hasattr(judge, "rubric"):
+        made = judge
+    else:
+        made = load_judge(judge, None, folder)
     chat = getattr(made, "chat", None)
     if chat is None:
         raise SettingsError(f"[user]: this judge is no language model; {fix}")

@@ -22,7 +22,9 @@ class RunState:
         self._codes = bytearray()
 
     def __getitem__(self, place: int) -> Progress:
-        return Progress(self._codes[place]) if place < len(self._codes) else Progress.ASK
+        if place < len(self._codes):
+            return Progress(self._codes[place])
+        return Progress.ASK
 
     def __setitem__(self, place: int, progress: Progress) -> None:
         missing = place + 1 - len(self._codes)

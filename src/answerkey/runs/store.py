@@ -133,7 +133,9 @@ def read_manifest(folder: Path) -> Manifest:
     """run.json. A run that lacks something it recorded at its end is partial, and says what."""
     manifest = stored_manifest(folder)
     loss = _describe_loss(folder, file_state(folder))
-    return replace(manifest, partial=f"{DAMAGED}{loss}") if loss else manifest
+    if loss:
+        return replace(manifest, partial=f"{DAMAGED}{loss}")
+    return manifest
 
 
 def file_state(folder: Path) -> str:
@@ -165,7 +167,9 @@ def _compare_with_manifest(folder: Path, manifest: Manifest) -> str:
         if manifest.partial or count is None:
             return ""
         stored = len(open_reader(folder))
-        return "" if stored >= count else f"{stored} of {count} cases are stored"
+        if stored >= count:
+            return ""
+        return f"{stored} of {count} cases are stored"
     if not manifest.partial and count != recorded["cases"]:
         return f"run.json names {count} cases, {recorded['cases']} were recorded"
     return _compare_records(folder, recorded)

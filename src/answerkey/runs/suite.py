@@ -72,7 +72,10 @@ def load_suite(
     that has only this."""
     if path.is_dir():
         others = ", ".join(sorted(found.name for found in path.glob("*.toml"))[:5])
-        hint = f"such as {others}" if others else "or write one with `answerkey init`"
+        if others:
+            hint = f"such as {others}"
+        else:
+            hint = "or write one with `answerkey init`"
         if not (path / "suite.toml").is_file():
             raise SettingsError(
                 f"{path}: a folder without a suite.toml; name the suite's file, {hint}"
@@ -89,17 +92,19 @@ def load_suite(
                     f"{path}: a document to answer from; name the questions with --dataset cases.csv"
                 )
             rag = overrides.get("target.kind") != "full-context"
-            target = {"kind": "rag", "documents": path.name} if rag else {"knowledge": path.name}
+            if rag:
+                target = {"kind": "rag", "documents": path.name}
+            else:
+                target = {"knowledge": path.name}
             table = {"profile": "rag", "target": target}
         else:
             is_suite_file = True
             table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
-        near = (
-            did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")])
-            if path.parent.is_dir()
-            else ""
-        )
+        if path.parent.is_dir():
+            near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")])
+        else:
+            near = ""
         raise SettingsError(f"{path}: cannot be read: {error.strerror}{near}") from None
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
@@ -116,7 +121,9 @@ def load_suite(
     if not is_suite_file and "run.out" not in overrides:
         # Beside documents, the results would be read as documents by the next run.
         suite = suite.writing_to(Path(suite.run.out))
-    return suite if collection is None else _with_collection(suite, collection)
+    if collection is None:
+        return suite
+    return _with_collection(suite, collection)
 
 
 def _with_collection(suite: Suite, name: str) -> Suite:
@@ -165,7 +172,10 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     """The suite of a table that is already parsed. Tables that only some commands use are checked with it:
     a mistake must not wait for the run that needs them."""
     read = read_table(tables.SuiteTable, table, "the suite")
-    cases = (read.cases,) if isinstance(read.cases, str) else read.cases
+    if isinstance(read.cases, str):
+        cases = (read.cases,)
+    else:
+        cases = read.cases
     if not cases or not all(cases):
         raise SettingsError(
             'the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob'
@@ -175,9 +185,15 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     retrieval = use_new_names(RetrievalTable, read.retrieval, "[retrieval]")
     check_settings(RetrievalTable, retrieval, "[retrieval]")
     name = folder_name(read.name or default_name)
-    embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
+    if isinstance(read.embedding, str):
+        embedding = {"model": read.embedding}
+    else:
+        embedding = read.embedding
     read_table(tables.EmbeddingTable, embedding, "[embedding]")
-    settings = {**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings
+    if read.facts.judge:
+        settings = {**read.settings, "facts": {"by_judge": True}}
+    else:
+        settings = read.settings
     metrics, thresholds = read_thresholds(read.metrics)
     profile = read.profile
     if thresholds:

@@ -261,7 +261,10 @@ def _figures_by(table: RunTable, column: str, repeats: Repeats) -> dict[str, Fig
 def _bands(table: RunTable, profile: Profile | None) -> dict[str, int]:
     """The number of cases in each band: those of the profile, then any other."""
     counts = Counter(table.band[table.judged])
-    known = [band.name for band in profile.rules.bands] if profile else []
+    if profile:
+        known = [band.name for band in profile.rules.bands]
+    else:
+        known = []
     return {name: counts[name] for name in dict.fromkeys([*known, *counts])}
 
 

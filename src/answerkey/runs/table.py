@@ -113,7 +113,9 @@ class RunTable:
     @property
     def clusters(self) -> Texts | None:
         """The cluster of each case; None where no case is dependent on another."""
-        return self.cluster if any(name is not None for name in self.cluster) else None
+        if any(name is not None for name in self.cluster):
+            return self.cluster
+        return None
 
     def worst_first(self) -> list[int]:
         """Errors, then the failed by score, then the rest by score; undecided cases last."""

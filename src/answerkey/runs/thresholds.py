@@ -70,7 +70,10 @@ def _check_sign(threshold: Threshold, sign: str) -> Threshold:
     name = threshold.metric
     if is_metric(name) and _is_lower_better(name) != threshold.lower_is_better:
         other = "<=" if sign == ">=" else ">="
-        good = "lower" if _is_lower_better(name) else "higher"
+        if _is_lower_better(name):
+            good = "lower"
+        else:
+            good = "higher"
         raise SettingsError(
             f"metrics: {name}{sign}{threshold.number:g}: {good} is better; write {name}{other}"
         )
@@ -84,7 +87,10 @@ def _is_lower_better(name: str) -> bool:
 
 def _maximum(threshold: Threshold) -> float:
     """The top of the metric's scale; of one without a top, such as seconds, the number itself."""
-    highest = find(threshold.metric).facts.high if is_metric(threshold.metric) else 1.0
+    if is_metric(threshold.metric):
+        highest = find(threshold.metric).facts.high
+    else:
+        highest = 1.0
     if highest is None:
         return abs(threshold.number) or 1.0
     return max(highest, threshold.number)

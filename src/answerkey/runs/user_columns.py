@@ -13,7 +13,9 @@ from answerkey.types import Case, Outcome, Response
 
 
 def _one_or_list(values: tuple[str, ...]) -> object:
-    return values[0] if len(values) == 1 else list(values)
+    if len(values) == 1:
+        return values[0]
+    return list(values)
 
 
 CASE_CELLS: Mapping[str, Callable[[Case], object]] = {

@@ -120,7 +120,10 @@ def _find_program(written: str, folder: Path) -> str:
     program = shutil.which(name)
     if program is not None:
         return program
-    hint = "not executable: chmod +x it" if Path(name).is_file() else "no such program"
+    if Path(name).is_file():
+        hint = "not executable: chmod +x it"
+    else:
+        hint = "no such program"
     raise SettingsError(f'[target] run: "{written}": {hint} ({name})')
 
 

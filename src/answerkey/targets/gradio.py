@@ -34,7 +34,10 @@ class GradioExchange:
     def __call__(self, question: Question) -> object:
         """The outputs of the function."""
         reply = self._call(question)
-        event = reply.get("event_id") if is_mapping(reply) else None
+        if is_mapping(reply):
+            event = reply.get("event_id")
+        else:
+            event = None
         if not event:
             detail = f"no event_id in its reply: {json.dumps(reply)[:150]}"
             raise FailedExchange(content_error("not a Gradio app", detail))
@@ -80,7 +83,10 @@ def _event_message(text: str) -> str:
         value = json.loads(text)
     except ValueError:
         value = text
-    message = value.get("error") if is_mapping(value) else value
+    if is_mapping(value):
+        message = value.get("error")
+    else:
+        message = value
     if message:
         return str(message)[:300]
     return "launch it with show_error=True to see which"

@@ -76,7 +76,10 @@ class JsonExchange:
         self._wire = wire
         self._has_own_body = settings.body is not None
         has_place = "{question}" in settings.url or bool(settings.params)
-        default_method = "GET" if has_place and not self._has_own_body else "POST"
+        if has_place and not self._has_own_body:
+            default_method = "GET"
+        else:
+            default_method = "POST"
         self._method = settings.method or default_method
         body = _read_body(settings.body)
         sent: list[object] = [settings.url, settings.params]

@@ -47,7 +47,9 @@ class Live:
             return 0
         if self._settings.retries is not None:
             return self._settings.retries
-        return _RETRIES_WHEN_BUSY if response.error_name in _BUSY else 0
+        if response.error_name in _BUSY:
+            return _RETRIES_WHEN_BUSY
+        return 0
 
     def _warm_up(self) -> None:
         # With questions that are in no suite, so that no case is answered from a cache.

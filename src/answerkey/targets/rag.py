@@ -135,7 +135,10 @@ def extract_answer(
 
 def _cite(sentence: str, number: int) -> str:
     # The mark stands before the stop, so that it belongs to its sentence.
-    stop = sentence[-1] if sentence[-1] in ".!?" else "."
+    if sentence[-1] in ".!?":
+        stop = sentence[-1]
+    else:
+        stop = "."
     return f"{sentence.rstrip('.!?')} [{number}]{stop}"
 
 

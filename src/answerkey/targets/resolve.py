@@ -62,7 +62,9 @@ def make_target(
     kind = kind_of(table)
     if kind == "recorded":
         answers = read_table(RecordedTable, table, "[target]").answers
-        return read_recorded(folder / answers, read_responses) if answers else Recorded()
+        if answers:
+            return read_recorded(folder / answers, read_responses)
+        return Recorded()
     live = _read_live_settings(table)
     timeout = live.timeout or timeout
     factory = _factory_of(table, kind)

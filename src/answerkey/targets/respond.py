@@ -105,7 +105,10 @@ def _read_value(value: object) -> Response:
         return _clean_response(value)
     if _is_answer_with_contexts(value):
         return response_of_reply({"answer": value[0], "contexts": value[1]})
-    fields = value if is_mapping(value) else _fields_of_object(value)
+    if is_mapping(value):
+        fields = value
+    else:
+        fields = _fields_of_object(value)
     _refuse_null_answer(fields)
     fields = _with_tool_calls(_with_chat_answer(fields, value), value)
     if not fields and not is_mapping(value):
@@ -187,7 +190,9 @@ def _with_tool_calls(fields: Mapping[str, object], reply: object) -> Mapping[str
         calls = calls_of_messages([{"role": "assistant", "content": content}], LIVE)
     elif is_list(output):  # OpenAI's Responses API
         calls = calls_of_messages(output, LIVE)
-    return fields if not calls else {**fields, "tools": calls}
+    if not calls:
+        return fields
+    return {**fields, "tools": calls}
 
 
 def _field(value: object, name: str) -> object:
@@ -252,7 +257,10 @@ def _check_response(response: Response) -> None:
     answer = response.answer
     has_other_parts = bool(response.passages or response.tools or response.retrieved is not None)
     if answer is None and not has_other_parts:
-        keys = f"; it has {', '.join(response.extra)}" if response.extra else ""
+        if response.extra:
+            keys = f"; it has {', '.join(response.extra)}"
+        else:
+            keys = ""
         raise InputError(f"the target returned no answer{keys[:100]}")
     if answer is not None and not answer.strip() and not response.tools:
         raise InputError("the target returned an empty answer")

@@ -59,7 +59,9 @@ def make_planted(
 def planted_passage(case: Case) -> Passage | None:
     """The passage that is planted for a child case; None for any other case."""
     text = table_of(case.extra.get(PLANTED)).get("text")
-    return Passage(str(text), id=f"{PLANTED}-{case.extra.get('variant')}") if text else None
+    if text:
+        return Passage(str(text), id=f"{PLANTED}-{case.extra.get('variant')}")
+    return None
 
 
 def follows_injection(case: Case, answer: str | None) -> bool:

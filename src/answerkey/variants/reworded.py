@@ -49,7 +49,9 @@ def reword(case: Case, kind: str, chat: Chat | None) -> str | None:
         check = _ask(chat, _CHECK.format(question=case.question, variant=variant))
     except AnswerkeyError:
         return None
-    return variant if _clean(check).lower().startswith("yes") else None
+    if _clean(check).lower().startswith("yes"):
+        return variant
+    return None
 
 
 def _ask(chat: Chat, prompt: str) -> str:

@@ -95,7 +95,10 @@ def _show_problem(request: Request, error: Exception) -> Response:
     if isinstance(error, AnswerkeyError):
         return respond_problem(request, str(error), 404)
     if isinstance(error, HTTPException):
-        message = "There is no such page." if error.status_code == 404 else str(error)
+        if error.status_code == 404:
+            message = "There is no such page."
+        else:
+            message = str(error)
         return respond_problem(request, message, error.status_code)
     detail = short_label(f"{type(error).__name__}: {error}", 200)
     message = f"This page cannot be shown; the files of the run may be damaged ({detail})."

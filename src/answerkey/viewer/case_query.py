@@ -55,7 +55,9 @@ class CaseQuery:
         fields = {
             name: value for name, value in asdict(new).items() if value != getattr(plain, name)
         }
-        return f"?{urlencode(fields, errors='replace')}" if fields else "?"
+        if fields:
+            return f"?{urlencode(fields, errors='replace')}"
+        return "?"
 
 
 def read_query(params: Mapping[str, str]) -> CaseQuery:
@@ -95,8 +97,14 @@ def select_page(folder: Path, query: CaseQuery) -> CasePage:
     reader = open_reader(folder)
     chosen = _filter(folder, reader, query)
     # A search reads all texts: once for both the number of cases and the page.
-    matching = list_positions(reader, chosen) if query.q else None
-    count = count_cases(reader, chosen) if matching is None else len(matching)
+    if query.q:
+        matching = list_positions(reader, chosen)
+    else:
+        matching = None
+    if matching is None:
+        count = count_cases(reader, chosen)
+    else:
+        count = len(matching)
     pages = max(1, -(-count // PAGE))
     page = min(query.page, pages)
     first = (page - 1) * PAGE

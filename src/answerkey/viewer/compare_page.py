@@ -47,7 +47,8 @@ Pair = tuple[int, int]  # the places of a case in A and in B
 def compare_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     entries = library.readable()
-    a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
+    a = request.query_params.get("a", "")
+    b = request.query_params.get("b", "")
     if not (a and b):
         newest = next(
             (entry for entry in entries if entry.run == b or (not b and entry.previous)), None
@@ -58,15 +59,20 @@ def compare_page(request: Request) -> Response:
             "compare.html",
             {**_NOTHING, "runs": entries, "a": a or before, "b": b or after},
         )
-    side_a, side_b = library.run(a), library.run(b)
-    show, page = request.query_params.get("show", ""), read_page(request.query_params)
+    side_a = library.run(a)
+    side_b = library.run(b)
+    show = request.query_params.get("show", "")
+    page = read_page(request.query_params)
     if show and show not in SHOWS:
         raise InputError(
             f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}'
         )
     comparison = _compared(side_a, side_b, f"{file_state(side_a)} {file_state(side_b)}")
     preference = read_preference(side_a, side_b)
-    preferred = {case.id: case for case in preference.results} if preference else {}
+    if preference:
+        preferred = {case.id: case for case in preference.results}
+    else:
+        preferred = {}
     places = _places(comparison, side_a, side_b, preferred)
     show = show or next((name for name in SHOWS if places[name]), SHOWS[0])
     chosen = places[show]
@@ -158,7 +164,8 @@ def _pair(
 
 
 def _side(outcome: Outcome, at: int, pieces: list[DiffPart]) -> dict[str, object]:
-    response, verdict = outcome.response, outcome.verdict
+    response = outcome.response
+    verdict = outcome.verdict
     return {
         "n": at,
         "status": verdict.status,

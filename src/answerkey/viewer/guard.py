@@ -112,7 +112,9 @@ class Guard:
         origin = request.headers.get("origin", "").partition("://")[2]
         if request.method == "POST" and origin != host:
             return PlainTextResponse("Labels are only accepted from a page of this viewer.", 403)
-        return self._check_token(request) if self.rules.token else None
+        if self.rules.token:
+            return self._check_token(request)
+        return None
 
     def _check_token(self, request: Request) -> Response | None:
         """None for a reader with the cookie.

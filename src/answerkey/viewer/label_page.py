@@ -120,7 +120,10 @@ def _next_place(rows: Rows, labels: RunLabels, person: str) -> int | None:
     labelled = {case for case in rows.id if person in labels.by_case.get(case, {})}
     values: dict[int, float] = {}
     for n, case in enumerate(rows.id):
-        value = labels.of(case, person).label if case in labelled else None
+        if case in labelled:
+            value = labels.of(case, person).label
+        else:
+            value = None
         if value is not None:
             values[n] = value
     order = label_order(rows.quality, rows.passed, values)

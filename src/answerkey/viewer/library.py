@@ -102,9 +102,10 @@ class RunLibrary:
                 OSError,
             ) as error:
                 known = isinstance(error, AnswerkeyError)
-                problem = (
-                    str(error) if known else f"cannot be read: {type(error).__name__}: {error}"
-                )
+                if known:
+                    problem = str(error)
+                else:
+                    problem = f"cannot be read: {type(error).__name__}: {error}"
                 found.append(RunEntry(self.key(folder), problem=problem))
         found.sort(key=lambda run: run.created, reverse=True)
         _add_history(found)
@@ -116,10 +117,13 @@ class RunLibrary:
     def newest_run(self) -> Path | None:
         """The newest run that can be read."""
         readable = self.readable()
-        return self.run(readable[0].run) if readable else None
+        if readable:
+            return self.run(readable[0].run)
+        return None
 
     def _entry(self, folder: Path) -> RunEntry:
-        manifest, summary = read_manifest(folder), read_summary(folder)
+        manifest = read_manifest(folder)
+        summary = read_summary(folder)
         profile = (manifest.profile or {}).get("name")
         entry = RunEntry(
             self.key(folder),
@@ -139,7 +143,8 @@ class RunLibrary:
         )
         if summary is None:
             return entry
-        figures, gates = summary.figures, [gate.passed for gate in summary.gates]
+        figures = summary.figures
+        gates = [gate.passed for gate in summary.gates]
         return replace(
             entry,
             cases=figures.totals.cases,
@@ -208,7 +213,9 @@ def target_name(target: TomlTable | None) -> str:
     for key in ("name", "call", "url", "command", "model", "kind"):
         value = (target or {}).get(key)
         if value:
-            return " ".join(map(str, value)) if is_list(value) else str(value)
+            if is_list(value):
+                return " ".join(map(str, value))
+            return str(value)
     return ""
 
 
@@ -273,7 +280,9 @@ def state_of(folder: Path, manifest: Manifest) -> str:
             return IN_PROGRESS
     files = [folder / name for name in (DATABASE, f"{DATABASE}-wal")]
     written = max((path.stat().st_mtime for path in files if path.is_file()), default=0.0)
-    return IN_PROGRESS if time.time() - written < _QUIET else "interrupted"
+    if time.time() - written < _QUIET:
+        return IN_PROGRESS
+    return "interrupted"
 
 
 def read_summary(folder: Path) -> Summary | None:

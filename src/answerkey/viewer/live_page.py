@@ -68,7 +68,10 @@ class LiveRun:
             self._verdicts[place] = (status, bool(passed), score)
         for _, place, case, status, _, score in news[-_LATEST:]:
             outcome = reader.attempt(place)
-            why = outcome.verdict.justification if outcome else ""
+            if outcome:
+                why = outcome.verdict.justification
+            else:
+                why = ""
             # A script puts these texts on the page, so they are made inert here.
             self._latest.appendleft(
                 {

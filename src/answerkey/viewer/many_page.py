@@ -93,15 +93,24 @@ def cost_chart(table: ManyRuns, bots: dict[str, str]) -> dict[str, Spec]:
     for row in table.rows:
         if row.value is None or row.cost is None:
             continue
-        low = row.interval.low if row.interval else row.value
-        high = row.interval.high if row.interval else row.value
+        if row.interval:
+            low = row.interval.low
+        else:
+            low = row.value
+        if row.interval:
+            high = row.interval.high
+        else:
+            high = row.value
         label = short_label(bots.get(row.run) or row.run, 40)
         values.append(
             {"run": label, "cost": row.cost, "value": row.value, "low": low, "high": high}
         )
     if len(values) < 2:
         return {}
-    axis_format = ".0%" if table.measure == PASS_RATE else ".2f"
+    if table.measure == PASS_RATE:
+        axis_format = ".0%"
+    else:
+        axis_format = ".2f"
     spec = load_chart("cost", values=values, measure=table.measure, format=axis_format)
     return {"cost": add_title("Quality against cost", spec, "with the 95 % interval")}
 

@@ -106,7 +106,10 @@ def _render_link_open(self: Any, tokens: Sequence[Token], at: int, options: Any,
 
 def _render_link_close(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
     opening = _opening_link(tokens, at)
-    address = str(opening.attrGet("href") or "") if opening else ""
+    if opening:
+        address = str(opening.attrGet("href") or "")
+    else:
+        address = ""
     if tokens[at - 1].content == address:  # <https://example.org> is its own address
         return "</span>"
     return f' <span class="address">({escape(address)})</span></span>'

@@ -112,7 +112,10 @@ def run_page(request: Request) -> Response:
         ],
         "addresses": _addresses(query, rows, values, page.page, page.pages),
     }
-    template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
+    if request.query_params.get("part") == "cases":
+        template = "run_cases.html"
+    else:
+        template = "run.html"
     return respond(
         request,
         template,
@@ -169,7 +172,10 @@ def _own_cells(outcome: Outcome, columns: Sequence[str]) -> dict[str, str]:
 
 def _metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics of the profile first, then others, as many as fit."""
-    weighed = [criterion.metric for criterion in profile.lines] if profile else []
+    if profile:
+        weighed = [criterion.metric for criterion in profile.lines]
+    else:
+        weighed = []
     names = dict.fromkeys([*weighed, *rows.metrics])
     return [name for name in names if name in rows.metrics][:_MOST_COLUMNS]
 
@@ -185,7 +191,10 @@ def _table_row(
         excerpt(outcome.case.question),
     )
     verdict = outcome.verdict
-    rules = profile.rules_for(rows.route[n]) if profile else None
+    if profile:
+        rules = profile.rules_for(rows.route[n])
+    else:
+        rules = None
     return {
         **{name: getattr(rows, name)[n] for name in _PLAIN_COLUMNS},
         "why": "" if verdict.passed else verdict.why or verdict.justification,

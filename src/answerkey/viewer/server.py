@@ -60,15 +60,24 @@ def _warm_up(library: RunLibrary) -> None:
 
 def viewer_address(rules: Rules, port: int) -> str:
     """The address to open, with the token."""
-    name = "127.0.0.1" if rules.host in _ANY_ADDRESS else rules.host
+    if rules.host in _ANY_ADDRESS:
+        name = "127.0.0.1"
+    else:
+        name = rules.host
     if ":" in name:
         name = f"[{name}]"
-    token = f"?token={quote(rules.token)}" if rules.token else ""
+    if rules.token:
+        token = f"?token={quote(rules.token)}"
+    else:
+        token = ""
     return f"http://{name}:{port}/{token}"
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if ":" in host:
+        family = socket.AF_INET6
+    else:
+        family = socket.AF_INET
     problem = ""
     for candidate in [_PORT, 0] if port is None else [port]:
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -80,7 +89,10 @@ def _listen(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             listening.close()
             problem = error.strerror or str(error)
-    hint = "" if is_loopback(host) else " and --host must be an address of this machine"
+    if is_loopback(host):
+        hint = ""
+    else:
+        hint = " and --host must be an address of this machine"
     raise SettingsError(
         f"cannot listen on {host}, port {port}: {problem}; choose another --port{hint}"
     )

@@ -31,7 +31,10 @@ def read_variant_rows(folder: Path) -> list[VariantRow]:
 def _row(kind: str, figures: object) -> VariantRow:
     table = table_of(figures)
     failing = table.get("newly_failing")
-    ids = [short_label(str(each), 40) for each in failing] if is_list(failing) else []
+    if is_list(failing):
+        ids = [short_label(str(each), 40) for each in failing]
+    else:
+        ids = []
     shown = ", ".join(ids[:_SHOWN])
     if len(ids) > _SHOWN:
         shown += f" and {len(ids) - _SHOWN} more"
@@ -49,7 +52,9 @@ def _row(kind: str, figures: object) -> VariantRow:
 
 
 def _mean(value: object) -> object:
-    return value.get("mean") if is_mapping(value) else None
+    if is_mapping(value):
+        return value.get("mean")
+    return None
 
 
 def _count(value: object) -> str:
@@ -57,7 +62,9 @@ def _count(value: object) -> str:
 
 
 def _share(value: object) -> str:
-    return format_percent(value) if is_number(value) else "–"
+    if is_number(value):
+        return format_percent(value)
+    return "–"
 
 
 def _number(value: object) -> str:

@@ -64,7 +64,10 @@ def watch_charts(looks: Sequence[Look]) -> dict[str, Spec]:
     )
     subtitle = "dashed: the alarm; 2 to 6 % of simulated watches without a change ever reach it"
     charts = {"evidence": add_title("Evidence of a change", evidence, subtitle)}
-    main = looks[-1].points[0] if looks[-1].points else None
+    if looks[-1].points:
+        main = looks[-1].points[0]
+    else:
+        main = None
     if main is not None:
         charts["main"] = _series_chart(main, looks)
     return charts

@@ -50,7 +50,10 @@ def compare_anchor(
         if label in (0, 1):
             labels.append(passed == bool(label))
     is_changed = sign_test(stricter, milder) < ANCHOR_ALPHA / (look * (look + 1))
-    agreement = sum(labels) / len(labels) if labels else None
+    if labels:
+        agreement = sum(labels) / len(labels)
+    else:
+        agreement = None
     return AnchorResult(len(outcomes), stricter, milder, is_changed, agreement)
 
 

@@ -79,7 +79,9 @@ class ChangeEvidence(msgspec.Struct):
     @property
     def mean(self) -> float | None:
         """The mean of the answers; None before the first one."""
-        return self.total / self.count if self.count else None
+        if self.count:
+            return self.total / self.count
+        return None
 
     @property
     def value(self) -> float:

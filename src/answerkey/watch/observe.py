@@ -113,10 +113,16 @@ def look_at(
     counter = _Counter()
     new = new_cases(state, cases)
     sampled = sample_cases(counter.count(new), watcher.sample, watcher.seed + number)
-    outcomes = watcher.score(_with_unique_ids(sampled)) if sampled else []
+    if sampled:
+        outcomes = watcher.score(_with_unique_ids(sampled))
+    else:
+        outcomes = []
     anchor_result = _judge_anchor(state, anchor, watcher, number)
     questions = [outcome.case.question for outcome in outcomes]
-    vectors = watcher.embedder.embed(questions) if questions else None
+    if questions:
+        vectors = watcher.embedder.embed(questions)
+    else:
+        vectors = None
     topics = [0] * len(outcomes)
     unfamiliar: list[NewQuestion] = []
     if vectors is not None:
@@ -167,7 +173,10 @@ def _baseline_of(state: WatchState, watcher: Watcher) -> WatchBaseline:
     outcomes = watcher.read_baseline()
     questions = [outcome.case.question for outcome in outcomes]
     topics, numbers = find_topics(questions, watcher.embedder)
-    names = dict(enumerate(topics.names)) if len(topics.names) > 1 else {}
+    if len(topics.names) > 1:
+        names = dict(enumerate(topics.names))
+    else:
+        names = {}
     familiar = Series(FAMILIAR, SeriesKind.SHARE, "questions near one of the baseline")
     count = len(outcomes)
     series = plan_series(outcomes, numbers, names)
@@ -185,7 +194,10 @@ def _with_unique_ids(cases: Sequence[Case]) -> list[Case]:
     used: set[str] = set()
     unique: list[Case] = []
     for number, case in enumerate(cases, start=1):
-        name = case.id if case.id not in used else f"{case.id}@{number}"
+        if case.id not in used:
+            name = case.id
+        else:
+            name = f"{case.id}@{number}"
         used.add(name)
         unique.append(replace(case, id=name))
     return unique
@@ -293,7 +305,10 @@ def _alarms(
 
 
 def _alarm_of(point: SeriesPoint) -> Alarm:
-    mean = point.mean if point.mean is not None else point.mean_so_far
+    if point.mean is not None:
+        mean = point.mean
+    else:
+        mean = point.mean_so_far
     now = "unknown" if mean is None else f"{mean:.1%}"
     change = f"{now} of the last {point.count} answers, {point.baseline:.1%} in the baseline"
     return Alarm(AlarmKind.BOT, point.name, f"{point.name} dropped: {change} ({point.about})")

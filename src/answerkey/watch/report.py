@@ -37,7 +37,10 @@ def look_text(look: Look) -> str:
 def _series_line(point: SeriesPoint) -> str:
     now = _percent(point.mean)
     so_far = _percent(point.mean_so_far)
-    interval = f"{point.low:.0%} to {point.high:.0%}" if point.count_so_far else "-"
+    if point.count_so_far:
+        interval = f"{point.low:.0%} to {point.high:.0%}"
+    else:
+        interval = "-"
     name = short_label(point.name, 34)
     return f"  {name:<34} {point.baseline:>9.1%} {now:>9} {so_far:>9}  {interval:<15} {point.evidence:.2f}"
 
@@ -47,4 +50,6 @@ def _percent(value: float | None) -> str:
 
 
 def _agreement(share: float | None) -> str:
-    return "" if share is None else f"; it agrees with {share:.0%} of the labels"
+    if share is None:
+        return ""
+    return f"; it agrees with {share:.0%} of the labels"

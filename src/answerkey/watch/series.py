@@ -173,7 +173,9 @@ def _scale_score(series: Series, outcome: Outcome) -> float | None:
     if score is None or score.value is None:
         return None
     value = (score.value - series.low) / ((series.high - series.low) or 1.0)
-    return 1 - value if series.lower_is_better else value
+    if series.lower_is_better:
+        return 1 - value
+    return value
 
 
 def _share_value(series: Series, outcome: Outcome) -> float | None:
@@ -182,7 +184,9 @@ def _share_value(series: Series, outcome: Outcome) -> float | None:
         return float(answer is not None)
     if series.name == "in time":
         seconds = outcome.response.seconds
-        return None if seconds is None or series.cut is None else float(seconds <= series.cut)
+        if seconds is None or series.cut is None:
+            return None
+        return float(seconds <= series.cut)
     if answer is None:
         return None
     if series.name == "answered":

@@ -37,7 +37,9 @@ class WatchState:
     def read(self, name: str, kind: type[T]) -> T | None:
         """A fact by its name; None before it was written."""
         row = self._database.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()
-        return None if row is None else msgspec.json.decode(row[0], type=kind)
+        if row is None:
+            return None
+        return msgspec.json.decode(row[0], type=kind)
 
     def write(self, name: str, value: object) -> None:
         self._database.execute(
@@ -72,7 +74,10 @@ def answer_key(case: Case) -> int:
     if trace:
         parts = [str(trace), str(case.extra.get("span_id")), case.question]
     else:
-        answer = case.recorded.answer if case.recorded else None
+        if case.recorded:
+            answer = case.recorded.answer
+        else:
+            answer = None
         when = case.extra.get("time") or case.id
         parts = [str(when), str(case.extra.get("conversation")), case.question, str(answer)]
     digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=8).digest()

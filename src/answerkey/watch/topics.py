@@ -54,7 +54,10 @@ def find_topics(questions: Sequence[str], embedder: TextEmbedder) -> tuple[Topic
     step = max(len(questions) // _MOST_QUESTIONS, 1)
     kept = list(range(0, len(questions), step))
     nearest = _nearest(vectors[kept], vectors[kept], skip_self=True)
-    far = min(float(np.quantile(nearest, _FAR_SHARE)), _NEVER_FAR) if len(kept) > 1 else -1.0
+    if len(kept) > 1:
+        far = min(float(np.quantile(nearest, _FAR_SHARE)), _NEVER_FAR)
+    else:
+        far = -1.0
     names = [_central_question(questions, vectors, centre) for centre in centres]
     topics = Topics(
         [[float(number) for number in centre] for centre in centres],

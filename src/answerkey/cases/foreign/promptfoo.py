@@ -47,7 +47,10 @@ _KEPT = ("type", "value", "threshold", "weight", "metric")
 
 def detects(value: object) -> bool:
     """A configuration with `tests`, inline or in files, or the list of its tests."""
-    tests = value.get("tests") if is_mapping(value) else value
+    if is_mapping(value):
+        tests = value.get("tests")
+    else:
+        tests = value
     if isinstance(tests, str):
         tests = [tests]
     if not is_list(tests) or not tests:
@@ -67,7 +70,11 @@ def rows(value: object, file: str, folder: Path) -> list[dict[str, object]]:
 
     `defaultTest` counts for all tests. References to files are relative to `folder`.
     """
-    config: Mapping[str, object] = value if is_mapping(value) else {"tests": value}
+    config: Mapping[str, object]
+    if is_mapping(value):
+        config = value
+    else:
+        config = {"tests": value}
     reader = _TestReader(config, file, folder)
     read = [reader.row(test) for test in _tests(config["tests"], folder, file)]
     _announce(file, reader.left_out)
@@ -234,7 +241,10 @@ def _question(variables: Mapping[str, object], prompts: object) -> tuple[str, ob
     for name in _QUESTION_VARIABLES:
         if isinstance(variables.get(name), str):
             return name, variables[name]
-    first = prompts[0] if is_list(prompts) and prompts else prompts
+    if is_list(prompts) and prompts:
+        first = prompts[0]
+    else:
+        first = prompts
     if isinstance(first, str) and _VARIABLE.search(first) and "\n" not in first.strip():
         return "", _fill(first, variables)
     texts = ((name, value) for name, value in variables.items() if isinstance(value, str))

@@ -166,7 +166,10 @@ def _messages_of_events(span: Span, side: str, role: Role) -> list[Message]:
         if event.name not in roles:
             continue
         body = parse_value(event.body).value
-        source = body if is_mapping(body) else event.attributes
+        if is_mapping(body):
+            source = body
+        else:
+            source = event.attributes
         content = first_value(source, names["text"])
         if is_mapping(content) and "content" in content:
             source = content

@@ -159,7 +159,10 @@ def _message_of_langchain(table: Mapping[str, object], role: Role) -> list[Messa
     fields = table["kwargs"]
     if not is_mapping(fields):
         return []
-    kind = str(names[-1]) if is_list(names) and names else ""
+    if is_list(names) and names:
+        kind = str(names[-1])
+    else:
+        kind = ""
     own_role = _ROLES.get(kind.lower()) or role_of(fields) or role
     return [_message({**fields, "role": own_role.value}, own_role)]
 

@@ -33,7 +33,10 @@ def passages_of(
         return _rows(output)
     state = table_of(output)
     for key in _DOCUMENTS["keys"][: None if is_retriever else 3]:
-        rows = _rows(state.get(key)) if is_list(state.get(key)) else []
+        if is_list(state.get(key)):
+            rows = _rows(state.get(key))
+        else:
+            rows = []
         if rows:
             return rows
     return []

@@ -75,7 +75,10 @@ class TraceSurvey:
 
     def content_setting(self) -> str:
         """The setting that makes the most frequent producer record messages."""
-        scope = self.scopes.most_common(1)[0][0].lower() if self.scopes else ""
+        if self.scopes:
+            scope = self.scopes.most_common(1)[0][0].lower()
+        else:
+            scope = ""
         producers: list[dict[str, str]] = NAMES["recording"]
         return next(entry["content"] for entry in producers if scope.startswith(entry["scope"]))
 
@@ -158,7 +161,10 @@ def _list_problems(survey: TraceSurvey) -> list[str]:
     problems: list[str] = []
     if survey.damaged:
         places = "; ".join(f"{damage.place}: {damage.reason}" for damage in survey.damage)
-        more = ", …" if survey.damaged > len(survey.damage) else ""
+        if survey.damaged > len(survey.damage):
+            more = ", …"
+        else:
+            more = ""
         problems.append(f"{format_count(survey.damaged, 'record')} skipped ({places}{more})")
     if survey.cycles:
         problems.append(f"{format_count(survey.cycles, 'cycle')} of parents cut")

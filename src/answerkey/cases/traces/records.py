@@ -270,7 +270,9 @@ def plain_value(value: object, depth: int = 0) -> object:
     array = value.get("arrayValue")
     if is_mapping(array):
         items = array.get("values")
-        return [plain_value(item, depth + 1) for item in items] if is_list(items) else []
+        if is_list(items):
+            return [plain_value(item, depth + 1) for item in items]
+        return []
     pairs = value.get("kvlistValue")
     if is_mapping(pairs):
         inner = pairs.get("values")

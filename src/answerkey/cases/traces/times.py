@@ -48,8 +48,13 @@ def _scale_number(number: float) -> int | None:
     if number <= 0:
         return None
     unit = next((unit for least, unit in _UNITS if number >= least), _NANOSECONDS)
-    nanoseconds = int(number * unit) if number <= _LATEST else 0
-    return nanoseconds if 0 < nanoseconds <= _LATEST else None
+    if number <= _LATEST:
+        nanoseconds = int(number * unit)
+    else:
+        nanoseconds = 0
+    if 0 < nanoseconds <= _LATEST:
+        return nanoseconds
+    return None
 
 
 def _read_date(text: str) -> int | None:
@@ -62,7 +67,9 @@ def _read_date(text: str) -> int | None:
         date = date.replace(tzinfo=UTC)
     since = date - _EPOCH
     nanoseconds = (since.days * 86_400 + since.seconds) * _NANOSECONDS + since.microseconds * 1000
-    return nanoseconds if 0 < nanoseconds <= _LATEST else None
+    if 0 < nanoseconds <= _LATEST:
+        return nanoseconds
+    return None
 
 
 def read_duration(value: object) -> float | None:
@@ -83,7 +90,9 @@ def read_duration(value: object) -> float | None:
         seconds = float(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, OverflowError):
         return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    if math.isfinite(seconds) and seconds >= 0:
+        return seconds
+    return None
 
 
 def iso_time(nanoseconds: int) -> str:

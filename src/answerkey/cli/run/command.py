@@ -200,7 +200,10 @@ def run_command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
 def run(options: RunOptions) -> int:
     """The exit code of a run, a resumed run, an investigation or a dry run."""
     begin_run(whole=options.debug)
-    folder = options.suite if is_run(options.suite) else None
+    if is_run(options.suite):
+        folder = options.suite
+    else:
+        folder = None
     if options.investigate and folder is not None:
         return loop.investigate(folder, None, options)
     suite = options.load_suite(suite_of_run(folder) if folder else options.suite)

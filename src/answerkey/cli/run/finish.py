@@ -56,12 +56,17 @@ def finish_run(
 
     def find_ending(summary: Summary) -> Ending:
         ending = conclude(finished, summary)
-        return ending if variants is None else conclude_with_variants(ending, variants)
+        if variants is None:
+            return ending
+        return conclude_with_variants(ending, variants)
 
     def show_result(summary: Summary) -> None:
         ending = find_ending(summary)
         if as_json:
-            more = {} if variants is None else {"variants": variants.to_json()}
+            if variants is None:
+                more = {}
+            else:
+                more = {"variants": variants.to_json()}
             last = {"ending": ending.line, "exit_code": ending.code}
             print_json(summary.to_json() | more | last)
         elif not quiet:
@@ -112,8 +117,14 @@ def show_stop(
         return
     commands: Sequence[tuple[str, str]] = ()
     if finished.stopped:
-        threshold = "" if stop_on_fail in (None, "pass") else f" {shlex.quote(stop_on_fail)}"
-        stop = "" if stop_on_fail is None else f" --stop-on-fail{threshold}"
+        if stop_on_fail in (None, "pass"):
+            threshold = ""
+        else:
+            threshold = f" {shlex.quote(stop_on_fail)}"
+        if stop_on_fail is None:
+            stop = ""
+        else:
+            stop = f" --stop-on-fail{threshold}"
         commands = [
             ("see it again, and ask once more with debug output", f"{command} --investigate"),
             ("fix the bot, then re-run this case", f"{command} --resume --resume-limit 1{stop}"),

@@ -171,7 +171,10 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
     for warning in prepared.warnings:
         say(f"warning: {warning}")
     if as_json:
-        profile = prepared.profile.name if prepared.profile else None
+        if prepared.profile:
+            profile = prepared.profile.name
+        else:
+            profile = None
         asked = {
             "cases": prepared.count,
             "target": target,
@@ -188,7 +191,10 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
         }
         print_json({**asked, "metrics": list(names), "profile": profile, **judged})
         return EXIT_OK
-    often = f", {times} times each," if times > 1 else ""
+    if times > 1:
+        often = f", {times} times each,"
+    else:
+        often = ""
     show(
         f"{format_count(prepared.count, 'case')} would be sent{often} to the {target} target, {suite.run.workers} at a time"
     )

@@ -85,12 +85,15 @@ class RunOptions:
 
     def for_engine(self, resumed: Path | None) -> Options:
         """What the engine needs to know; a resumed run keeps its selection of cases by default."""
-        limit = 1 if self.smoke and self.limit is None else self.limit
-        asked = Selection(limit, self.only, self.file, self.tag, self.per_type)
+        if self.smoke and self.limit is None:
+            limit = 1
+        else:
+            limit = self.limit
+        selection = Selection(limit, self.only, self.file, self.tag, self.per_type)
+        if resumed is not None and selection.whole:
+            selection = read_manifest(resumed).settings.selection
         return Options(
-            selection=read_manifest(resumed).settings.selection
-            if resumed is not None and asked.whole
-            else asked,
+            selection=selection,
             resume=resumed,
             resume_limit=self.resume_limit,
             accept_changes=self.accept_changes,

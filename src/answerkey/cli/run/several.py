@@ -54,7 +54,10 @@ def run_combinations(suite: Suite, options: RunOptions) -> int:
 
 
 def _run_one(suite: Suite, options: RunOptions) -> tuple[Path, Ending]:
-    folder = run_to_resume(suite) if options.resume else None
+    if options.resume:
+        folder = run_to_resume(suite)
+    else:
+        folder = None
     if folder is not None and not read_manifest(folder).partial:
         return folder, Ending(EXIT_OK, f"{folder} is finished already", gated=False)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)

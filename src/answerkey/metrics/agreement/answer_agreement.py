@@ -263,7 +263,9 @@ def _without_note(text: str) -> list[str]:
     if not note:
         return [text]
     bare = text[: note.start()]
-    return [bare] if note[1].islower() else [text, bare]
+    if note[1].islower():
+        return [bare]
+    return [text, bare]
 
 
 def features_of(compared: Sequence[Mapping[str, float]]) -> dict[str, float]:

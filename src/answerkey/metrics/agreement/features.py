@@ -118,7 +118,10 @@ def _words(
 
 def _texts(said: Text, wanted: Text, fits: bool) -> dict[str, float]:
     """The two texts as runs of words and of letters. Without `fits` the digits may be equal, but not the unit."""
-    at = said.joined.find(wanted.joined) if wanted.tokens and fits else -1
+    if wanted.tokens and fits:
+        at = said.joined.find(wanted.joined)
+    else:
+        at = -1
     sought, searched = _LOOKED_THROUGH
     return {
         "exact": float(fits and said.tokens == wanted.tokens),
@@ -148,7 +151,10 @@ def _beyond(said: Text, wanted: Text, known: frozenset[str]) -> dict[str, float]
         precision = _hits(fresh, wanted)
     else:
         precision = float(wanted.vocabulary <= known)
-    at_first = _hits(opening, wanted) if opening else precision
+    if opening:
+        at_first = _hits(opening, wanted)
+    else:
+        at_first = precision
     return {
         "precision_new": precision,
         "opening": at_first,

@@ -104,4 +104,6 @@ def _log_odds(terms: LongTerms) -> float:
 
 def _mean(values: Sequence[float | None]) -> float:
     present = [float(value) for value in values if value is not None]
-    return sum(present) / len(present) if present else 0.0
+    if present:
+        return sum(present) / len(present)
+    return 0.0

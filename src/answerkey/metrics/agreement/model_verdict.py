@@ -68,8 +68,14 @@ def model_verdicts(texts: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
         middle, last, end = np.cumsum([start + len(part.whole), len(part.facts), len(part.claimed)])
         forth = float(supported[start])
         back = float(supported[start + 1])
-        least = float(supported[middle:last].min()) if part.facts else forth
-        worst = float(denied[last:end].max()) if part.claimed else float(denied[start + 1])
+        if part.facts:
+            least = float(supported[middle:last].min())
+        else:
+            least = forth
+        if part.claimed:
+            worst = float(denied[last:end].max())
+        else:
+            worst = float(denied[start + 1])
         verdicts.append((forth, back, least, worst))
         start = end
     return verdicts
@@ -105,7 +111,10 @@ def sentence_support(texts: Sequence[tuple[str, str, str]]) -> list[float | None
         return [None] * len(texts)
     sides = [_sentence_pairs(*each) if _is_english(" ".join(each)) else None for each in texts]
     logits = model.logits([pair for side in sides for pair in side or ()])
-    supported = probabilities(logits)[:, 0] if len(logits) else np.zeros(0)
+    if len(logits):
+        supported = probabilities(logits)[:, 0]
+    else:
+        supported = np.zeros(0)
     means: list[float | None] = []
     start = 0
     for side in sides:

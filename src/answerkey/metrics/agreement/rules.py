@@ -139,7 +139,10 @@ def _other_quantity(said: Text, expected: Text, question: Text, sought: Sequence
     ]
     others = [figure for figure in own if not any(figures_agree(one, figure) for one in sought)]
     kinds = {figure.dimension or figure.percent for figure in missing} - {False}
-    is_enough = bool(missing) if len(expected.words) <= _SHORT else len(missing) == len(sought)
+    if len(expected.words) <= _SHORT:
+        is_enough = bool(missing)
+    else:
+        is_enough = len(missing) == len(sought)
     return is_enough and any((figure.dimension or figure.percent) in kinds for figure in others)
 
 

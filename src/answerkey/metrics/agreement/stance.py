@@ -92,7 +92,10 @@ def _is_negated(words: Sequence[Word], at: int) -> bool:
 
 
 def _negated_after(words: Sequence[Word], at: int) -> bool:
-    following = words[at + 1] if at + 1 < len(words) else None
+    if at + 1 < len(words):
+        following = words[at + 1]
+    else:
+        following = None
     return bool(
         following
         and following.negates
@@ -278,7 +281,9 @@ def stance(text: Text, question: Text) -> float:
     if not asked:
         return 0.0
     if briefly := _BRIEFLY.match(text.plain):
-        return -1.0 if briefly["no"] or briefly["negated"] else 1.0
+        if briefly["no"] or briefly["negated"]:
+            return -1.0
+        return 1.0
     topic = read(asked[0])
     if (limit := _NO_MORE.search(text.plain)) and limit[1].lower() in topic.vocabulary:
         return -_IMPLIED  # the very words of the question

@@ -42,7 +42,10 @@ def closest(
         return 1.0, token
     if token[0].isdigit():
         return 0.0, ""
-    names = said.names if token in wanted.names else _NONE
+    if token in wanted.names:
+        names = said.names
+    else:
+        names = _NONE
     if len(token) >= 4:
         near = _near_spelling(token, said.vocabulary, names)
     else:
@@ -202,7 +205,10 @@ def _replaced(
             ours = wanted[at + step]
             linked = words[max(n, n + step)].linked_like(wanted[max(at, at + step)])
             if linked and _differs(theirs, ours, near, back):
-                weight = 0.5 if ours.stem in stem_list("titles") else 1.0
+                if ours.stem in stem_list("titles"):
+                    weight = 0.5
+                else:
+                    weight = 1.0
                 kind = _kind(theirs, ours)
                 found[kind] = max(found[kind], weight)
     return found

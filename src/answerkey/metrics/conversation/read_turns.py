@@ -40,7 +40,9 @@ def read_conversation(case: Case, response: Response) -> Conversation | None:
         is_whole = case.extra.get("whole_conversation") is True
         history = () if is_whole else case.history
         turns = (*history, *response.turns)
-        return Conversation(turns) if len(turns) >= _SHORTEST else None
+        if len(turns) >= _SHORTEST:
+            return Conversation(turns)
+        return None
     if not case.history:
         return None
     last = Turn(case.question, response.answer or "", response.tools or ())

@@ -69,7 +69,10 @@ def own_groundedness(
     use_combination: bool = True,
 ) -> list[Score]:
     """Probability that the passages support the answer's worst sentence, or that of the card's combination."""
-    card = model.card if isinstance(model, CalibratedPairModel) else None
+    if isinstance(model, CalibratedPairModel):
+        card = model.card
+    else:
+        card = None
     scorer = _Scorer(model.title, model.name, card, skip_without_passages, use_combination)
     scores: list[Score] = []
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
@@ -149,7 +152,10 @@ class _Scorer:
             return Score(1.0, "the answer says nothing that needs support", details=nothing)
         if not answer.passages:
             return Score(0.0, "no passage supports the answer: there is none", details=nothing)
-        threshold = self.card.threshold if self.card else _DEFAULT_THRESHOLD
+        if self.card:
+            threshold = self.card.threshold
+        else:
+            threshold = _DEFAULT_THRESHOLD
         rows = [
             _describe(answer, n, supported[n], denied[n], threshold) for n in range(len(supported))
         ]
@@ -220,7 +226,10 @@ def own_agreement(pairs: Sequence[Pair], model: PairModel) -> list[Score]:
     counts: list[int] = []
     for case, response in pairs:
         answer = without_frame(response.answer or "")
-        expected = case.expected if any(ch.isalnum() for ch in answer) else ()
+        if any(ch.isalnum() for ch in answer):
+            expected = case.expected
+        else:
+            expected = ()
         texts += [(f"{case.question} {answer}", f"{case.question} {text}") for text in expected]
         counts.append(len(expected))
     odds = supported_odds(model.logits(texts))

@@ -99,8 +99,14 @@ class Detector:
 @cache
 def load_detector(by_model: bool) -> Detector:
     by_words = load_numbers("grounding/by_words")
-    written = load_numbers("grounding/by_model") if by_model else by_words
-    models = (written, by_words) if by_model else (by_words,)
+    if by_model:
+        written = load_numbers("grounding/by_model")
+    else:
+        written = by_words
+    if by_model:
+        models = (written, by_words)
+    else:
+        models = (by_words,)
     sentence, answer = (tuple(written["curves"][level]) for level in ("sentence", "answer"))
     coverage = tuple(from_json(model["coverage"]) for model in models)
     return Detector(coverage, from_json(written["edits"]), sentence, answer)
@@ -339,7 +345,10 @@ def _describe(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) ->
     odds, place = sentence.contradicted_by
     contradicted = flag and odds >= CONTRADICTED_FROM
     at = place if contradicted else sentence.evidence
-    evidence = answer.index.sentences[at] if at >= 0 else None
+    if at >= 0:
+        evidence = answer.index.sentences[at]
+    else:
+        evidence = None
     if contradicted:
         quote = _short(answer.index.text_at(at), 160)
         reason = f'contradicted by: "{quote}" (passage {answer.index.passages[at] + 1})'
@@ -421,7 +430,10 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
 def _list(noun: str, items: Sequence[str]) -> str:
     unique = list(dict.fromkeys(items))
     shown = ", ".join(f'"{item}"' for item in unique[:SHOWN])
-    more = f" and {len(unique) - SHOWN} more" if len(unique) > SHOWN else ""
+    if len(unique) > SHOWN:
+        more = f" and {len(unique) - SHOWN} more"
+    else:
+        more = ""
     if len(unique) == 1:
         return f"{noun} {shown}{more}"
     return f"{noun}s {shown}{more}"

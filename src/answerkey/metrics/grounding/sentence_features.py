@@ -118,7 +118,10 @@ def _by_words(pair: Pair) -> ReadAnswer:
         features = support.features
         if not english or not one_language:
             features = without_english(features, one_language)
-        evidence = int(support.shared.argmax()) if len(support.shared) else -1
+        if len(support.shared):
+            evidence = int(support.shared.argmax())
+        else:
+            evidence = -1
         denied = (
             evidence >= 0
             and english

@@ -154,7 +154,10 @@ def lexical(
     single = words.share(words.grid)
     window = words.share(words.wide)
     best = int(window.argmax()) if len(window) else -1
-    in_best = words.wide[best] if best >= 0 else words.anywhere
+    if best >= 0:
+        in_best = words.wide[best]
+    else:
+        in_best = words.anywhere
     gone = ~words.anywhere & ~words.asked
     f = _recalls(words, single, window)
     f["missing_count"] = math.log1p(float(gone.sum()))
@@ -213,7 +216,9 @@ def neighbours(places: NDArray[np.int64], passages: NDArray[np.int64]) -> Grid:
     """
     beside = places[1:] - places[:-1] == 1
     together = passages[1:] == passages[:-1]
-    return beside & together if together.any() else beside
+    if together.any():
+        return beside & together
+    return beside
 
 
 def widened(grid: Grid, near: Grid) -> Grid:

@@ -44,7 +44,8 @@ class Moments:
     def correlation(self) -> float | None:
         """None for fewer than three values, or where all are equal."""
         x, y, xx, yy, xy = self.sums
-        spread_x, spread_y = self.n * xx - x**2, self.n * yy - y**2
+        spread_x = self.n * xx - x**2
+        spread_y = self.n * yy - y**2
         if (
             self.n < 3
             or spread_x <= 1e-9 * self.n * xx
@@ -162,17 +163,16 @@ def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
     """The card of a run; None where nothing was judged. `fingerprint` is the judge's, under which its record is known."""
     if not tally.amounts.get("scores") or fingerprint in ("", "none"):
         return None
-    known, found = track_record(fingerprint), tally.amounts
+    known = track_record(fingerprint)
+    found = tally.amounts
 
     def count(name: str) -> int:
         return int(found.get(name, 0))
 
     def amount(name: str) -> float | None:
-        return (
-            found.get(name, 0.0)
-            if found.get("calls") and not found.get(f"unknown {name}")
-            else None
-        )
+        if found.get("calls") and not found.get(f"unknown {name}"):
+            return found.get(name, 0.0)
+        return None
 
     return JudgeCard(
         judge=fingerprint.rpartition(" ")[0] or fingerprint,
@@ -257,8 +257,14 @@ def card_lines(card: JudgeCard) -> list[str]:
 
 
 def _amount(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:,.4g}" if value < 100 else f"{value:,.0f}"
+    if value is None:
+        return "unknown"
+    if value < 100:
+        return f"{value:,.4g}"
+    return f"{value:,.0f}"
 
 
 def _figure(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.2f}"
+    if value is None:
+        return "unknown"
+    return f"{value:.2f}"

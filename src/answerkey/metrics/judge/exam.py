@@ -144,7 +144,10 @@ class ExamItem(msgspec.Struct, frozen=True):
 
     @property
     def pair(self) -> Pair:
-        expected = () if self.expected is None else (self.expected,)
+        if self.expected is None:
+            expected = ()
+        else:
+            expected = (self.expected,)
         return Case("exam", self.question, expected), Response(
             self.answer.strip(), tuple(map(Passage, self.passages))
         )
@@ -249,7 +252,10 @@ def take_exam(judge: Judge, large: bool = False) -> Exam:
     answers: dict[int, ExamAnswer] = {}
     for metric, ask in _METRICS.items():
         places = [n for n, item in enumerate(items) if item.metric == metric]
-        marked = ask(judge, [items[n] for n in places]) if places else []
+        if places:
+            marked = ask(judge, [items[n] for n in places])
+        else:
+            marked = []
         answers |= {
             n: _claimed(judge, answer) if large else answer
             for n, answer in zip(places, marked, strict=True)
@@ -260,11 +266,9 @@ def take_exam(judge: Judge, large: bool = False) -> Exam:
 def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
     """A kind that the judge does not claim to judge is not held against it."""
     claims: Collection[str] | None = getattr(judge, "claims", None)
-    return (
-        answer
-        if claims is None or answer.kind in claims
-        else replace(answer, right=None, given=CANNOT)
-    )
+    if claims is None or answer.kind in claims:
+        return answer
+    return replace(answer, right=None, given=CANNOT)
 
 
 def _rubric(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
@@ -298,7 +302,8 @@ def _preferences(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
     scores = judge.prefer([*duels, *(duel.swapped() for duel in duels)])
     marked: list[ExamAnswer] = []
     for n, item in enumerate(items):
-        first, second = scores[n], scores[n + len(items)]
+        first = scores[n]
+        second = scores[n + len(items)]
         worse = first if first.value is None else second
         given = f"{_choice(first)}, and {_choice(second)} in the other order"
         right = (first.value, second.value) == (1.0, 0.0)
@@ -307,10 +312,14 @@ def _preferences(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
 
 
 def _graded(item: ExamItem, score: Score) -> ExamAnswer:
-    low, high = item.at_least, item.at_most
+    low = item.at_least
+    high = item.at_most
     value = score.value
     right = value is not None and (low is None or value >= low) and (high is None or value <= high)
-    wanted = f"at least {low:g}" if low is not None else f"at most {high:g}"
+    if low is not None:
+        wanted = f"at least {low:g}"
+    else:
+        wanted = f"at most {high:g}"
     return _marked(item, score, wanted, right, "no grade" if value is None else f"{value:g}")
 
 
@@ -330,15 +339,15 @@ def _marked(item: ExamItem, score: Score, wanted: str, right: bool, given: str) 
 
 
 def _met(score: Score) -> str:
-    return "no verdict" if score.value is None else "met" if score.value == 1 else "not met"
+    if score.value is None:
+        return "no verdict"
+    return "met" if score.value == 1 else "not met"
 
 
 def _choice(score: Score) -> str:
-    return (
-        "no choice"
-        if score.value is None
-        else {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")
-    )
+    if score.value is None:
+        return "no choice"
+    return {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")
 
 
 _METRICS: Mapping[str, Callable[[Judge, Sequence[ExamItem]], list[ExamAnswer]]] = {

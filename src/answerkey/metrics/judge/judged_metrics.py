@@ -62,11 +62,10 @@ def without_cache(settings: Mapping[str, object] | str) -> Mapping[str, object] 
     """The same judge, asked anew every time; the local judge has no cache."""
     if settings in ("local", {"preset": "local"}):
         return settings
-    table = (
-        {"call" if ":" in settings else "preset": settings}
-        if isinstance(settings, str)
-        else settings
-    )
+    if isinstance(settings, str):
+        table = {"call" if ":" in settings else "preset": settings}
+    else:
+        table = settings
     return {**table, "cache": False}
 
 

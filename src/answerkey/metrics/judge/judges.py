@@ -107,7 +107,10 @@ def function_judge(
     function: object, name: str = "", settings: JudgeTable | None = None, frame: Frame | None = None
 ) -> Judge:
     """A judge from a function of the prompt, sync or async, or from a chat model with `invoke`. Its replies are not cached."""
-    called = function if inspect.isroutine(function) else getattr(function, "invoke", function)
+    if inspect.isroutine(function):
+        called = function
+    else:
+        called = getattr(function, "invoke", function)
     if not callable(called) or isinstance(function, type):
         raise SettingsError(
             f'judge: found {type(function).__name__}, expected "local", a preset, settings, or a function of the prompt'
@@ -129,7 +132,8 @@ def name_of(thing: object) -> str:
 
 
 def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> Judge:
-    members, others = table["jury"], {key: value for key, value in table.items() if key != "jury"}
+    members = table["jury"]
+    others = {key: value for key, value in table.items() if key != "jury"}
     if not is_list(members) or len(members) < 2:
         raise SettingsError(
             '[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]'
@@ -141,8 +145,14 @@ def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> 
             )
     judges: list[Judge] = []
     for member in members:
-        named = {"preset": member} if isinstance(member, str) and ":" not in member else member
-        named = {"call": named} if isinstance(named, str) else named
+        if isinstance(member, str) and ":" not in member:
+            named = {"preset": member}
+        else:
+            named = member
+        if isinstance(named, str):
+            named = {"call": named}
+        else:
+            named = named
         local = named in LOCAL
         judges.append(
             make_judge(
@@ -154,7 +164,9 @@ def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> 
 
 def _frame(table: Mapping[str, object], folder: Path) -> Frame | None:
     given = table.get("prompt")
-    return read_frame(folder / str(given)) if given else None
+    if given:
+        return read_frame(folder / str(given))
+    return None
 
 
 def limit_judges(judges: Iterable[object], limit: CostLimit) -> None:
@@ -169,7 +181,8 @@ class JudgePerMetric:
     """One judge for most metrics, others for those that are named: `rubric`, `judge.safety`, `criterion.tone`, `prefer`."""
 
     def __init__(self, usual: Judge, others: Mapping[str, Judge]) -> None:
-        self.usual, self.others = usual, dict(others)
+        self.usual = usual
+        self.others = dict(others)
         self.name = usual.name
         self.concurrency: int = getattr(usual, "concurrency", 0)
 
@@ -331,7 +344,10 @@ class Jury:
                         log.warning("the jury continues without %s: %s", who[0], error)
                 return None
 
-        given = in_threads(attempt, able, len(able)) if able else []
+        if able:
+            given = in_threads(attempt, able, len(able))
+        else:
+            given = []
         results = {
             name: result
             for (name, _), result in zip(able, given, strict=True)
@@ -371,7 +387,8 @@ class Jury:
         nearest = min(values, key=lambda who: abs(values[who] - middle))
         reason = scores[nearest].reason
         if majority and middle == 0.5:
-            middle, reason = 0.0, f"the jury is split evenly: {reason}"
+            middle = 0.0
+            reason = f"the jury is split evenly: {reason}"
         elif spread:
             grades = ", ".join(f"{who} {value:g}" for who, value in values.items())
             reason = f"{reason} (the jury disagrees: {grades})"

@@ -46,7 +46,9 @@ class LocalJudge:
 
     @cached_property
     def _embed(self) -> Embedder:
-        return load_embedder() if self._given is None else self._given
+        if self._given is None:
+            return load_embedder()
+        return self._given
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         measured = self._measured(pairs, MEASURES)
@@ -81,12 +83,16 @@ class LocalJudge:
         )
         scores: list[Score] = []
         for first, second in zip(firsts, seconds, strict=True):
-            one, two = first["answer_agreement"].value, second["answer_agreement"].value
+            one = first["answer_agreement"].value
+            two = second["answer_agreement"].value
             if one is None or two is None:
                 reason = f"without an expected answer, answers can't be compared ({LABEL})"
                 scores.append(Score.not_applicable(reason))
                 continue
-            value = 0.5 if abs(one - two) < CLEAR_DIFFERENCE else float(one > two)
+            if abs(one - two) < CLEAR_DIFFERENCE:
+                value = 0.5
+            else:
+                value = float(one > two)
             seen = f"they agree with the expected answer with probability {one:.2f} and {two:.2f}"
             scores.append(_score(value, seen))
         return scores
@@ -118,7 +124,8 @@ def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
 def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
     """Agreement with the expected answer; where none is known, support by the passages."""
     _, response = pair
-    agreed, grounded = scores["answer_agreement"], scores["groundedness"]
+    agreed = scores["answer_agreement"]
+    grounded = scores["groundedness"]
     if agreed.value is not None:
         found = f"agrees with the expected answer with probability {agreed.value:.2f}"
         return _score(5 * agreed.value, f"{found}: {agreed.reason}")
@@ -136,7 +143,8 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
 
 def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
     """Of a long expected answer the share of its facts that are there, of a short one its words and figures."""
-    agreed, recalled = scores["answer_agreement"], scores["fact_recall"]
+    agreed = scores["answer_agreement"]
+    recalled = scores["fact_recall"]
     if agreed.value is None:
         return Score.not_applicable(f"no expected answer to compare with ({LABEL})")
     if (
@@ -147,16 +155,23 @@ def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
     found: Mapping[str, float] = agreed.details.get("features", {})
     if not found:
         return _score(0.0, agreed.reason)
-    words_found = 1.0 if found["contains"] else found["recall"]
+    if found["contains"]:
+        words_found = 1.0
+    else:
+        words_found = found["recall"]
     parts = [words_found, agreed.value, *([found["figures_found"]] if found["figures"] else [])]
-    figures = f", {found['figures_found']:.0%} of its figures" if found["figures"] else ""
+    if found["figures"]:
+        figures = f", {found['figures_found']:.0%} of its figures"
+    else:
+        figures = ""
     return _score(5 * sum(parts) / len(parts), f"{words_found:.0%} of the expected words{figures}")
 
 
 def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
     """Valid markers, sentences with a marker, and cited sentences that the passages support."""
     _, response = pair
-    valid, covered = scores["citation_validity"].value, scores["citation_coverage"].value
+    valid = scores["citation_validity"].value
+    covered = scores["citation_coverage"].value
     if valid is None and not response.passages and not response.sources:
         return Score.not_applicable(f"nothing to cite ({LABEL})")
     parts = [valid or 0.0, covered or 0.0]

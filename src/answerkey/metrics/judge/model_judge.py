@@ -104,7 +104,10 @@ class Asker:
         """From the cache, or asked now. Only a reply with a complete verdict is cached."""
         blank = question.messages("")[-1]["content"]  # the key must not depend on the random marker
         call = digest(self.fingerprint, question.digest, blank, vote)
-        known = self._cache.get(call) if self._cache else None
+        if self._cache:
+            known = self._cache.get(call)
+        else:
+            known = None
         if self._cache and known:
             read = question.read(known, "")
             if not read.problems:
@@ -137,7 +140,10 @@ class Asker:
                 )
             except CallFailed as failure:
                 self.usage.add_failed()
-                shorter = None if replies else self._shorter(question, marker, longest, failure)
+                if replies:
+                    shorter = None
+                else:
+                    shorter = self._shorter(question, marker, longest, failure)
                 if shorter is not None:
                     longest = shorter
                     read = Read(
@@ -266,7 +272,8 @@ class ModelJudge:
             concurrency
         )  # several batches may be judged at the same time
         self._frame = frame or default_frame()
-        self._asker, self._cache = Asker(chat, cache, window), cache
+        self._asker = Asker(chat, cache, window)
+        self._cache = cache
 
     def limit_cost(self, limit: CostLimit) -> None:
         """No call begins that would pass the limit."""
@@ -406,7 +413,9 @@ def _details(votes: Sequence[Vote]) -> Mapping[str, object]:
         "call": votes[0].call[:16],
     }
     trimmed = max(vote.trimmed for vote in votes)
-    return {**details, "trimmed": trimmed} if trimmed else details
+    if trimmed:
+        return {**details, "trimmed": trimmed}
+    return details
 
 
 def _joined(texts: Iterable[str]) -> str | list[str]:
@@ -416,8 +425,6 @@ def _joined(texts: Iterable[str]) -> str | list[str]:
 
 
 def _clipped(text: str) -> str:
-    return (
-        text
-        if len(text) <= LONGEST_RAW
-        else f"{text[:LONGEST_RAW]}… ({len(text):,} characters in all)"
-    )
+    if len(text) <= LONGEST_RAW:
+        return text
+    return f"{text[:LONGEST_RAW]}… ({len(text):,} characters in all)"

@@ -84,7 +84,10 @@ def read_criteria(given: object) -> tuple[Requirement, ...]:
             raise SettingsError(
                 str(error).replace(', column "[[criteria]]', ", [[criteria]]").replace('":', ":", 1)
             ) from None
-        made = made if made.name else replace(made, name="_".join(words(made.ask)[:5]))
+        if made.name:
+            made = made
+        else:
+            made = replace(made, name="_".join(words(made.ask)[:5]))
         if not re.fullmatch(r"[\w.-]+", made.name):
             raise SettingsError(
                 f'[[criteria]] name = "{made.name}": expected letters, digits, "_", "-" and "."'
@@ -168,7 +171,10 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
         )
         return Score.not_applicable(reason)
     missed = [str(item["ask"]) for item in listed if item["met"] is False]
-    reason = f"not met: {'; '.join(missed)}" if missed else f"all {len(counted)} met"
+    if missed:
+        reason = f"not met: {'; '.join(missed)}"
+    else:
+        reason = f"all {len(counted)} met"
     share = sum(weight for weight, is_met in counted if is_met) / whole
     if missed and case.criteria_threshold is not None and share + 1e-9 >= case.criteria_threshold:
         return Score(
@@ -181,14 +187,20 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
 
 def met(requirement: Requirement, value: float) -> bool:
     """Whether a value meets the requirement: from its threshold upwards, otherwise from 3 of 5, or 1 of 1."""
-    threshold = requirement.threshold if requirement.judged else None
+    if requirement.judged:
+        threshold = requirement.threshold
+    else:
+        threshold = None
     if threshold is None:
         threshold = 0.6 if requirement.kind == "0-5" else 1.0
     return value >= threshold * requirement.highest
 
 
 def _listed(requirement: Requirement, score: Score) -> dict[str, object]:
-    quote = {"quote": score.details["quote"]} if "quote" in score.details else {}
+    if "quote" in score.details:
+        quote = {"quote": score.details["quote"]}
+    else:
+        quote = {}
     return {
         "name": requirement.name,
         "ask": requirement.ask,
@@ -238,7 +250,10 @@ def check(requirement: Requirement, response: Response) -> Score:
 
 def _below(requirement: Requirement, response: Response) -> Score:
     """promptfoo gives the time in milliseconds."""
-    amount = response.cost if requirement.kind == "cost" else response.seconds
+    if requirement.kind == "cost":
+        amount = response.cost
+    else:
+        amount = response.seconds
     if amount is None:
         return Score.not_applicable(f"{requirement.kind} is not known")
     amount *= 1 if requirement.kind == "cost" else 1000
@@ -260,7 +275,10 @@ def _containing(*, all_of_them: bool, folded: bool) -> Callable[[str, Requiremen
         missing = [
             each for each in requirement.value if (each.casefold() if folded else each) not in text
         ]
-        found = not missing if all_of_them else len(missing) < len(requirement.value)
+        if all_of_them:
+            found = not missing
+        else:
+            found = len(missing) < len(requirement.value)
         return found, "found" if found else f"not found: {', '.join(missing)}"
 
     return contains
@@ -295,7 +313,10 @@ def _contains_json(answer: str, requirement: Requirement) -> Checked:
 def _levenshtein(answer: str, requirement: Requirement) -> Checked:
     from rapidfuzz.distance import Levenshtein
 
-    most = 5 if requirement.threshold is None else requirement.threshold
+    if requirement.threshold is None:
+        most = 5
+    else:
+        most = requirement.threshold
     edits = min(Levenshtein.distance(answer, text) for text in requirement.value)
     return edits <= most, f"{edits} edits, at most {most:g}"
 

@@ -73,7 +73,10 @@ class Frame:
             )
 
         text = _PLACEHOLDER.sub(fill, self.text)
-        after = "" if "{instructions}" in self.text else f"\n\n{instructions}"
+        if "{instructions}" in self.text:
+            after = ""
+        else:
+            after = f"\n\n{instructions}"
         return [
             {
                 "role": "user",
@@ -91,7 +94,10 @@ def read_frame(path: Path) -> Frame:
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        if isinstance(error, OSError):
+            why = error.strerror
+        else:
+            why = "it is not UTF-8 text"
         raise SettingsError(f"[judge] prompt: {path} cannot be read: {why}") from None
     text = _DOLLAR_NAME.sub(_use_our_name, text)
     if "{answer}" not in text:
@@ -249,7 +255,10 @@ def shown_parts(shows: Sequence[str], pair: Pair, longest: int | None = None) ->
 
 
 def _trimmed(part: ShownPart, longest: int | None) -> ShownPart:
-    left_out = len(part.text) - longest if longest is not None else 0
+    if longest is not None:
+        left_out = len(part.text) - longest
+    else:
+        left_out = 0
     if left_out <= 0:
         return part
     note = f"\n[the passages are cut here: {left_out:,} more characters]"

@@ -116,8 +116,12 @@ def criteria_question(
 ) -> JudgeQuestion:
     """Some criteria about one answer, in one call. They are called c1, c2, … in the reply."""
     asked = _asked(requirements)
-    first, last = asked.names[0], asked.names[-1]
-    each = first if first == last else f"{first} to {last}"
+    first = asked.names[0]
+    last = asked.names[-1]
+    if first == last:
+        each = first
+    else:
+        each = f"{first} to {last}"
     return JudgeQuestion(
         names=asked.names,
         schema=asked.schema,
@@ -149,15 +153,22 @@ def _read_criteria(
     quotes: dict[str, str] = {}
     for name, requirement in zip(names, requirements, strict=True):
         found = given.get(name)
-        found = plain_keys(found) if is_mapping(found) else found
-        value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
+        if is_mapping(found):
+            found = plain_keys(found)
+        else:
+            found = found
+        if found is not None:
+            value = _value(found, requirement)
+        else:
+            value = f'no "{name}" in the reply'
         quote = _quote(found)
         if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
             value = f"the quote of {name} is not in the answer: {quote[:80]!r}"
         if isinstance(value, str):
             problems[name] = value
             continue
-        values[name], quotes[name] = value, quote
+        values[name] = value
+        quotes[name] = quote
         reasons[name] = reason_of(found) if is_mapping(found) else ""
     return Read(values, problems, reasoning=parsed.reasoning, reasons=reasons, quotes=quotes)
 
@@ -208,7 +219,8 @@ def stands_in(quote: str, answer: str) -> bool:
     >>> stands_in("“Arrives … Friday”", "Your parcel arrives on Friday.")
     True
     """
-    text, place = f" {' '.join(words(answer))} ", 0
+    text = f" {' '.join(words(answer))} "
+    place = 0
     for part in re.split(r"\[?(?:\.\.\.|…)\]?", quote):
         wanted = " ".join(words(part))
         if not wanted:
@@ -286,21 +298,24 @@ def _is_result(plain: Mapping[str, object]) -> bool:
 
 def _numbered(plain: Mapping[str, object], keys: Mapping[str, str]) -> str | None:
     written = next((plain[key] for key in _NUMBER_KEYS if key in plain), None)
-    return keys.get(plain_key(str(written))) if written is not None else None
+    if written is not None:
+        return keys.get(plain_key(str(written)))
+    return None
 
 
 def _value(found: object, requirement: Requirement) -> float | str:
     if is_mapping(found):
-        first = ("score", "points", "value") if requirement.kind == "0-5" else ("met",)
+        if requirement.kind == "0-5":
+            first = ("score", "points", "value")
+        else:
+            first = ("met",)
         found = next((found[key] for key in (*first, *_RESULT_KEYS) if key in found), None)
     if requirement.kind == "0-5":
         return read_amount(found, (0.0, 5.0))
     text = str(found).strip().strip(".!*").lower()
-    return (
-        float(text in _YES)
-        if text in _YES or text in _NO
-        else f"{str(found)[:40]!r} is neither true nor false"
-    )
+    if text in _YES or text in _NO:
+        return float(text in _YES)
+    return f"{str(found)[:40]!r} is neither true nor false"
 
 
 def _quote(found: object) -> str:
@@ -344,7 +359,10 @@ def preference_question(duel: Duel, frame: Frame) -> JudgeQuestion:
 def _both_answers(duel: Duel, longest: int | None) -> list[ShownPart]:
     """Passages are shown only where both answers have the same: one answer must not be judged by the other's."""
     same = duel.first.contexts == duel.second.contexts
-    shows = _SHOWS if same else tuple(name for name in _SHOWS if name != "contexts")
+    if same:
+        shows = _SHOWS
+    else:
+        shows = tuple(name for name in _SHOWS if name != "contexts")
     answers = [
         ShownPart("answer", f"ANSWER {n}", (response.answer or "").strip() or "(empty)")
         for n, response in enumerate((duel.first, duel.second), start=1)
@@ -358,17 +376,23 @@ def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
         reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6])
     )
     bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
-    picks: list[dict[str, object]] = (
-        [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
-    )
+    picks: list[dict[str, object]]
+    if bare:
+        picks = [{"better": parsed.text}]
+    else:
+        picks = [_picked(item) for item in parsed.objects]
     given = next((pick for pick in reversed(picks) if pick), dict[str, object]())
     written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
-    choice = None if written is None else _CHOICES.get(_plain_choice(str(written)))
+    if written is None:
+        choice = None
+    else:
+        choice = _CHOICES.get(_plain_choice(str(written)))
     if choice is not None:
         return Read({"better": choice}, {}, reason_of(given), parsed.reasoning)
-    unread = (
-        f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
-    )
+    if given:
+        unread = f"{str(written)[:40]!r} is none of 1, 2 and tie"
+    else:
+        unread = 'no "better" in the reply'
     return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
 
 

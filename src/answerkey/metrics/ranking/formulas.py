@@ -98,13 +98,18 @@ def _count_hits(hits: Hits, cut: int | None) -> Floats:
 
 def _sum_by_query(hits: Hits, places: Places, values: Floats, cut: int | None) -> Floats:
     """The sum of the places' values up to a rank, per query."""
-    weights = values if cut is None else np.where(places.rank <= cut, values, 0.0)
+    if cut is None:
+        weights = values
+    else:
+        weights = np.where(places.rank <= cut, values, 0.0)
     sums = np.bincount(places.query, weights=weights, minlength=hits.queries)
     return sums.astype(np.float64, copy=False)
 
 
 def _first_places(places: Places, cut: int | None) -> Places:
-    return places if cut is None else places.pick(places.rank <= cut)
+    if cut is None:
+        return places
+    return places.pick(places.rank <= cut)
 
 
 def _divide(over: Floats, under: Floats) -> Floats:

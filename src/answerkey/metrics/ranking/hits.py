@@ -38,7 +38,10 @@ class Places:
     again: NDArray[np.bool_] | None = None
 
     def pick(self, mask: np.ndarray) -> Places:
-        again = None if self.again is None else self.again[mask]
+        if self.again is None:
+            again = None
+        else:
+            again = self.again[mask]
         return Places(self.query[mask], self.rank[mask], self.grade[mask], again)
 
 
@@ -107,7 +110,10 @@ def hits_in_rankings(
     """Hits in ordered rankings. Unit "page" keeps the first of several equal ids, "chunk" all."""
     collector = _HitCollector()
     for number, (ranking, grades) in enumerate(zip(rankings, labels, strict=True)):
-        ids = _drop_repeats(ranking) if unit == "page" else ranking
+        if unit == "page":
+            ids = _drop_repeats(ranking)
+        else:
+            ids = ranking
         collector.add(number, ids, grades)
     return Hits(len(rankings), collector.places(), ideal_places(labels))
 

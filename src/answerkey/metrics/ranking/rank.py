@@ -69,13 +69,18 @@ class Ranked:
         import numpy as np
 
         by_query = dict(zip(self.ids, self.columns[metric].tolist(), strict=True))
-        chosen = self.labelled if queries is None else queries
+        if queries is None:
+            chosen = self.labelled
+        else:
+            chosen = queries
         return np.array([by_query.get(query, 0.0) for query in chosen])
 
     def sd(self, metric: str, queries: Sequence[str] | None = None) -> float | None:
         """The standard deviation over the labelled queries; None for fewer than two."""
         values = self.values(metric, queries)
-        return float(values.std(ddof=1)) if len(values) > 1 else None
+        if len(values) > 1:
+            return float(values.std(ddof=1))
+        return None
 
     def to_dicts(self) -> list[dict[str, float | str]]:
         """One row per query."""

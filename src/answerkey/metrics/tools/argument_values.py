@@ -60,7 +60,9 @@ def same_arguments(first: Mapping[str, object], second: Mapping[str, object]) ->
 def _find_difference(path: str, expected: object, value: object, depth: int = 0) -> str:
     """A sentence about the first place where two values differ; empty where they agree."""
     if depth > _DEEPEST:
-        return "" if expected == value else f"{path} differs"
+        if expected == value:
+            return ""
+        return f"{path} differs"
     if expected is None and value is None:
         return ""
     if value is None:
@@ -211,7 +213,9 @@ def _whole_time(text: str) -> int | None:
     if len(times) != 1:
         return None
     start, end, minutes, _is_certain = times[0]
-    return minutes if (start, end) == (0, len(text)) else None
+    if (start, end) == (0, len(text)):
+        return minutes
+    return None
 
 
 def show_value(value: object) -> str:

@@ -30,13 +30,18 @@ def assign_calls(expected: Sequence[ExpectedCall], calls: Sequence[ToolCall]) ->
     assigned: list[MatchedCall] = []
     for number, right in enumerate(expected):
         place = places[number]
-        match = None if place is None else matches[number][place]
+        if place is None:
+            match = None
+        else:
+            match = matches[number][place]
         assigned.append(match or MatchedCall(right))
     return assigned
 
 
 def _gain(match: MatchedCall | None) -> float:
-    return 0.0 if match is None else match.share + _LEAST
+    if match is None:
+        return 0.0
+    return match.share + _LEAST
 
 
 def _compare_call(expected: ExpectedCall, call: ToolCall) -> MatchedCall | None:

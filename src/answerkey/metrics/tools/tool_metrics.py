@@ -51,7 +51,9 @@ def tool_f1(case: Case, response: Response) -> Score:
 
 def name_f1(expected: Sequence[ExpectedCall], calls: Sequence[ToolCall]) -> float:
     total = len(expected) + len(calls)
-    return 2 * count_right_names(expected, calls) / total if total else 1.0
+    if total:
+        return 2 * count_right_names(expected, calls) / total
+    return 1.0
 
 
 @metric("tool_order", needs=("expected_tools", "tools"), empty=_EMPTY)

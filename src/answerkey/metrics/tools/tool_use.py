@@ -127,7 +127,10 @@ def tool_use(case: Case, response: Response) -> Score:
     if not count:
         return Score.not_applicable("no result with a figure, date or name")
     names = ", ".join(short_label(name) for name in dict.fromkeys(unused))
-    reason = f"not used: the result of {names}" if unused else ""
+    if unused:
+        reason = f"not used: the result of {names}"
+    else:
+        reason = ""
     return Score(1 - len(unused) / count, reason, details={"unused": unused})
 
 

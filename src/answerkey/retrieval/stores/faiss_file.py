@@ -47,7 +47,10 @@ def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     except ImportError:
         raise MissingPackage("faiss-cpu", "faiss") from None
     path = settings.store.index or Path()
-    file = path / "index.faiss" if path.is_dir() else path
+    if path.is_dir():
+        file = path / "index.faiss"
+    else:
+        file = path
     if not file.is_file():
         raise InputError(f"no FAISS index at {file}")
     try:
@@ -72,7 +75,10 @@ def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
         score, row = index.search(queries, min(pool, index.ntotal))
         # The squared distance of unit vectors is 2 - 2 cos.
-        cosine = (1.0 - score / 2.0) if is_distance else score
+        if is_distance:
+            cosine = 1.0 - score / 2.0
+        else:
+            cosine = score
         chunk = np.where(row >= 0, chunk_of_row[row], -1)
         cosine = np.where(row >= 0, cosine, -np.inf).astype(np.float64)
         order = np.lexsort((chunk, -cosine), axis=1)
@@ -125,7 +131,10 @@ def _read_docstore(path: Path) -> list[Passage]:
 
 
 def _fields(row: object) -> object:
-    state = row.state if isinstance(row, _Stored) else row
+    if isinstance(row, _Stored):
+        state = row.state
+    else:
+        state = row
     if not is_mapping(state):
         return state
     return state.get("__dict__", state)  # pydantic keeps its fields there

@@ -125,7 +125,10 @@ def _choose_column(
         return chosen or ""
     if chosen is None and candidates:
         return candidates[0]
-    problem = f'no column "{chosen}"' if chosen else "not found"
+    if chosen:
+        problem = f'no column "{chosen}"'
+    else:
+        problem = "not found"
     raise SettingsError(
         f"[retrieval] {setting}: {problem} among {', '.join(columns)}; set {setting}"
     )

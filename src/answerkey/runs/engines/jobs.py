@@ -97,4 +97,6 @@ def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProces
         found = any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
         if found and ("judge" not in step.arguments or scorer.judge.startswith("local ")):
             names += [metric.name for metric in step.metrics]
-    return ScoringProcesses(count, suite, tuple(names)) if names else None
+    if names:
+        return ScoringProcesses(count, suite, tuple(names))
+    return None

@@ -124,7 +124,8 @@ def run_on_cluster(
     source = Sharded(
         cut(suite.cases, suite.folder, sizes.shard), options.selection, " ".join(suite.cases)
     )
-    watch, stop = watch or Watch(), Stop() if stop is None else stop
+    watch = watch or Watch()
+    stop = Stop() if stop is None else stop
     with closing(prepare(suite, options.selection, source)) as prepared:
         folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
         folder = folder.resolve()
@@ -140,15 +141,16 @@ def run_on_cluster(
             except IncompleteError as error:
                 stop.set(str(error))
             parts = parts_of(folder)
-            done, errors = sum(part.rows for part in parts), sum(part.errors for part in parts)
+            done = sum(part.rows for part in parts)
+            errors = sum(part.errors for part in parts)
             left = prepared.count - done + errors
-            partial = (
-                ""
-                if left <= 0
-                else stop.reason
-                if stop
-                else f"{format_count(left, 'case')} ended in an error"
-            )
+            if left <= 0:
+                partial = ""
+            else:
+                if stop:
+                    partial = stop.reason
+                else:
+                    partial = f"{format_count(left, 'case')} ended in an error"
             finished = Finished(
                 folder,
                 partial,
@@ -166,7 +168,8 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
     budget = Budget(prepared.suite.run)
     while (todo or crew.running) and not stop:
         while todo and crew.idle:
-            worker, mine = crew.idle.pop(), todo.popleft()
+            worker = crew.idle.pop()
+            mine = todo.popleft()
             reports = worker.score.options(num_returns="streaming").remote(
                 mine.shard, mine.done, mine.again
             )
@@ -242,7 +245,8 @@ def _connected(
         )
     # At most as many as may ask a live bot at the same time.
     count = min(wanted, processors, prepared.suite.run.workers if live else wanted)
-    name, judge = prepared.scorer.judge, None
+    name = prepared.scorer.judge
+    judge = None
     if name != "none" and not name.startswith("local "):
         judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(
             prepared.suite.judge
@@ -262,11 +266,10 @@ def _start(ray: Any, cluster: Cluster) -> None:
     quiet: Json = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     here: Json = {"object_store_memory": _STORE, "_node_ip_address": "127.0.0.1"}
     main = threading.current_thread() is threading.main_thread()
-    before = (
-        {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        if main
-        else {}
-    )
+    if main:
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    else:
+        before = {}
     try:
         if cluster.address:
             ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")

@@ -85,7 +85,10 @@ def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
     elif ending in {".jsonl", ".ndjson"} and (encoding := encoding_of(path)) != "utf-16":
         for lines, start, stop in _line_bounds(path, size):
             # A byte-order mark can only stand at the beginning.
-            known = encoding if start == 0 else encoding.removesuffix("-sig")
+            if start == 0:
+                known = encoding
+            else:
+                known = encoding.removesuffix("-sig")
             yield replace(whole, kind="lines", start=start, stop=stop, encoding=known, lines=lines)
     else:
         yield whole
@@ -100,7 +103,8 @@ def _line_bounds(path: Path, size: int) -> Iterator[tuple[int, int, int]]:
             end += len(line)
             if number % size == 0:
                 yield before, start, end
-                before, start = number, end
+                before = number
+                start = end
     if end > start:
         yield before, start, end
 
@@ -118,7 +122,8 @@ def read_shard(shard: Shard) -> Iterator[Case]:
 def _lines(shard: Shard) -> Iterator[tuple[int, str]]:
     with shard.path.open("rb") as file:
         file.seek(shard.start)
-        left, number = shard.stop - shard.start, shard.lines
+        left = shard.stop - shard.start
+        number = shard.lines
         while left > 0 and (raw := file.readline()):
             left -= len(raw)
             number += 1
@@ -139,11 +144,14 @@ class Sharded:
     """The selected cases of all shards, checked as a whole; `shards` has their positions once all were read."""
 
     def __init__(self, shards: Sequence[Shard], selection: Selection, where: str) -> None:
-        self._cut, self._selection, self._where = shards, selection, where
+        self._cut = shards
+        self._selection = selection
+        self._where = where
         self.shards: list[Shard] = []
 
     def __call__(self) -> Iterator[tuple[int, Case]]:
-        self.shards, wanted = [], 0
+        self.shards = []
+        wanted = 0
         for n, case in enumerate(check_cases(self._in_order(), self._where)):
             if not self._selection.wants(case):
                 continue
@@ -156,7 +164,9 @@ class Sharded:
         self.shards = [shard for shard in self.shards if shard.count]
 
     def _in_order(self) -> Iterator[Case]:
-        path, rows, first = None, 0, 0
+        path = None
+        rows = 0
+        first = 0
         for shard in self._cut:
             rows = rows if shard.path == path else 0
             path = shard.path
@@ -176,7 +186,9 @@ class Sharded:
 
 # A shard is a multiple of what is scored at once, so that batches are those of a local run. A chunk is what a killed
 # worker repeats at most: live questions cost more than recorded ones.
-SHARD, RECORDED_CHUNK, LIVE_CHUNK = 16_384, 2_048, 64
+SHARD = 16_384
+RECORDED_CHUNK = 2_048
+LIVE_CHUNK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +200,10 @@ class Sizes:
 
 
 def sizes_of(suite: Suite, resumed: Path | None) -> Sizes:
-    stored = read_manifest(resumed).shards if resumed else None
+    if resumed:
+        stored = read_manifest(resumed).shards
+    else:
+        stored = None
     if stored:
         return Sizes(stored.size, stored.chunk)
     return Sizes(SHARD, RECORDED_CHUNK if kind_of(suite.target) == "recorded" else LIVE_CHUNK)
@@ -228,7 +243,8 @@ def begin(
         return manifest, [Todo(shard, left=shard.count) for shard in source.shards]
     manifest = read_manifest(folder)
     _check_same(folder, manifest, prepared, source)
-    written, todo = parts_of(folder), list[Todo]()
+    written = parts_of(folder)
+    todo = list[Todo]()
     for shard in source.shards:
         mine = [part for part in written if part.shard == shard.number]
         if left := shard.count - sum(part.rows - part.errors for part in mine):

@@ -99,11 +99,9 @@ class Worker:
             yield chunk
 
     def _outcomes(self, cases: list[Numbered]) -> list[NumberedOutcome]:
-        target, asked, scored = (
-            self._target,
-            attempts(cases, self._repeats.times),
-            list[NumberedOutcome](),
-        )
+        target = self._target
+        asked = attempts(cases, self._repeats.times)
+        scored = list[NumberedOutcome]()
         if isinstance(target, Recorded):
             answered = ((n, case, target.lookup(case)) for n, case in asked)
         else:

@@ -152,4 +152,6 @@ class DocumentSet:
         weights = {word: self.rarity(word) for word in content}
         total = sum(weights.values())
         present = frozenset[str]().union(*(self._contents[page] for page in pages))
-        return sum(weights[word] for word in weights if word in present) / total if total else 0.0
+        if total:
+            return sum(weights[word] for word in weights if word in present) / total
+        return 0.0

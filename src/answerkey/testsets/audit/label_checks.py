@@ -34,7 +34,9 @@ _EXPLAINED = 50
 def quotes_of_case(case: Case) -> tuple[str, ...]:
     """The quotes of a case, from its column `quote` or `quotes`."""
     quotes = case.extra.get("quote") or case.extra.get("quotes")
-    return tuple(as_texts(quotes, "quotes", LIVE)) if quotes else ()
+    if quotes:
+        return tuple(as_texts(quotes, "quotes", LIVE))
+    return ()
 
 
 def check_present_labels(
@@ -124,7 +126,10 @@ def check_wrong_labels(
         better = documents.pages[match.others[0]]
         text = case_text(case)
         names = ", ".join(short_label(documents.pages[one].id, 100) for one in match.labels[:3])
-        subject = "the expected answer" if case.expected else "the question"
+        if case.expected:
+            subject = "the expected answer"
+        else:
+            subject = "the question"
         quote = nearest_window(better.text, text, documents.language)
         yield CaseFinding(
             case.id,

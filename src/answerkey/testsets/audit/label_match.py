@@ -38,7 +38,10 @@ class LabelMatch:
 
     def error_probability(self, *, has_answer: bool) -> float:
         """The chance that none of the labels is right."""
-        even = _EVEN_WITH_ANSWER if has_answer else _EVEN_WITHOUT_ANSWER
+        if has_answer:
+            even = _EVEN_WITH_ANSWER
+        else:
+            even = _EVEN_WITHOUT_ANSWER
         return sigmoid(_STEEPNESS * (self.margin - even))
 
 

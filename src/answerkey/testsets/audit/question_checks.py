@@ -107,7 +107,9 @@ def _own_answer(
 
 
 def _share(part: frozenset[str], whole: frozenset[str]) -> float:
-    return len(part & whole) / len(part) if part else 0.0
+    if part:
+        return len(part & whole) / len(part)
+    return 0.0
 
 
 def _given_answer(case: Case, other: Case) -> CaseFinding:

@@ -73,7 +73,9 @@ def _language_of_few_words(texts: Sequence[str]) -> str:
     best = max(counts, key=lambda code: counts[code])
     if counts[best] > counts[_ENGLISH]:
         return best
-    return _ENGLISH if all(text.isascii() for text in texts) else ""
+    if all(text.isascii() for text in texts):
+        return _ENGLISH
+    return ""
 
 
 def _word_list(name: str, code: str) -> frozenset[str]:

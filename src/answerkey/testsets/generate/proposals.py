@@ -71,7 +71,10 @@ def _propose_prompt(kind: QuestionKind, passages: tuple[SourcePassage, ...]) -> 
 
 def clip_passage(passage: SourcePassage) -> str:
     """The title and text that the judge is shown; it cannot close the passage itself."""
-    title = f"{passage.heading}\n" if passage.heading else ""
+    if passage.heading:
+        title = f"{passage.heading}\n"
+    else:
+        title = ""
     text = f"{title}{passage.text}"[:_LONGEST_PASSAGE]
     return text.replace("</passage>", "</ passage>")
 
@@ -89,7 +92,9 @@ def answer_from_memory(calls: ModelCalls, question: str) -> str:
 
 def _text(reply: Mapping[str, object], key: str) -> str:
     value = reply.get(key)
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return ""
 
 
 def _quotes(reply: Mapping[str, object]) -> tuple[str, ...]:

@@ -125,7 +125,10 @@ class GenerationReport:
         names = ", ".join(short_label(name) for name in self.uncovered[:_LISTED])
         if not names:
             return line
-        more = f" and {count - _LISTED} more" if count > _LISTED else ""
+        if count > _LISTED:
+            more = f" and {count - _LISTED} more"
+        else:
+            more = ""
         return f"{line} ({names}{more})"
 
     def _agreement_line(self) -> str:
@@ -147,7 +150,10 @@ def _share_text(share: float | None) -> str:
 
 def _usage_line(usage: CallTotals) -> str:
     """Calls, tokens and cost; an unknown cost is not 0."""
-    cost = "unknown" if usage.cost is None else f"{usage.cost:.4f}"
+    if usage.cost is None:
+        cost = "unknown"
+    else:
+        cost = f"{usage.cost:.4f}"
     tokens = "unknown"
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
         tokens = f"{usage.prompt_tokens + usage.completion_tokens:,.0f}"

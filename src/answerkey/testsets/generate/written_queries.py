@@ -138,7 +138,10 @@ def _links(passage: SourcePassage, targets: Mapping[str, str]) -> Iterator[Writt
         if "://" not in address:
             file, mark, section = address.partition("#")
             folder = dirname(passage.document)
-            file = normpath(join(folder, file)) if file else passage.document
+            if file:
+                file = normpath(join(folder, file))
+            else:
+                file = passage.document
             address = f"{file}{mark}{section}"
         target = targets.get(address.casefold())
         if target and target != passage.id:
