@@ -93,8 +93,8 @@ def test_a_run_completes_and_a_second_one_asks_nothing(
     row = run.results()["c03"]
     assert row["scores"]["rubric.coherence"]["value"] == 3
     assert row["verdict"]["score"] == 100
-    kept = [path.read_text() for path in run.folder.rglob("*") if path.is_file()]
-    assert "secret" not in said + "".join(kept)
+    kept = [path.read_bytes() for path in run.folder.rglob("*") if path.is_file()]
+    assert b"secret" not in said.encode() + b"".join(kept)
     (folder,) = (run.folder / "results").iterdir()
     folder.rename(run.folder / "first")
     assert run.run()[0] == 0

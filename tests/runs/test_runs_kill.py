@@ -181,7 +181,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(suite, tmp_p
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(small)], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", str(small)], capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("this machine does not allow mounting a tmpfs")

@@ -41,6 +41,8 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
         else:
             mode = "WAL"
         connection.execute(f"PRAGMA journal_mode = {mode}")
+        # The usual 1,000 pages would let the write-ahead file of a small run grow to 16 MB.
+        connection.execute("PRAGMA wal_autocheckpoint = 128")
         create_tables(connection)
         return connection
 
