@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from answerkey.coerce.decode import warn_once
+
 # The tests draw the same examples every time: a suite that fails by chance tells nobody anything.
 # `make search` draws new ones. No deadline: machines are shared, so no test asserts a time.
 settings.register_profile("fixed", deadline=None, derandomize=True)
@@ -42,6 +44,12 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         )
 
     monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture(autouse=True)
+def _warnings_again() -> None:
+    """A warning is given once per process; a test must not depend on the tests before it."""
+    warn_once.cache_clear()
 
 
 @pytest.fixture(scope="session")

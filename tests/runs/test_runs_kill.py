@@ -202,7 +202,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(suite, tmp_p
         again = set((path.parent / "asked.log").read_text().splitlines())
         assert not again & {f"question {key[1:]}" for key in kept}
     finally:
-        subprocess.run(["umount", str(small)], check=False)
+        subprocess.run(["umount", "--lazy", str(small)], check=False)
 
 
 def test_a_folder_that_cannot_be_written_is_told(suite, write):

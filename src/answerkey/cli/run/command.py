@@ -160,6 +160,7 @@ _SECTIONS = {
         "judge",
         "judge_model",
         "model",
+        "entailment",
         "modules",
         "jobs",
         "gates",
