@@ -59,9 +59,10 @@ def show_traceback(error: BaseException, what: str) -> None:
 
 
 def _user_frames(error: BaseException) -> list[FrameSummary]:
-    """The frames of the user's code, without ours before it."""
+    """The frames of the user's code, without ours and those of the threads before it."""
     frames = traceback.extract_tb(error.__traceback__)
-    is_user = [not frame.filename.startswith(_OURS) for frame in frames]
-    if True not in is_user:
-        return []
-    return frames[is_user.index(True) :]
+    is_ours = [frame.filename.startswith(_OURS) for frame in frames]
+    if True not in is_ours:
+        return list(frames)
+    last_of_ours = max(place for place, ours in enumerate(is_ours) if ours)
+    return frames[last_of_ours + 1 :]

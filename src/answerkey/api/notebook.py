@@ -43,8 +43,9 @@ def headline(run: Run) -> str:
     if run.profile is not None:
         rate = rate_text(run.summary.pass_rate, run.summary.figures.pass_rate_ci95)
         parts.append(f"{totals.passed} passed, {rate}")
-    if totals.unscored:
-        parts.append(f"{totals.unscored} UNSCORED")
+        # Without a profile no case has a verdict, and none is called unscored.
+        if totals.unscored:
+            parts.append(f"{totals.unscored} UNSCORED")
     if totals.errors:
         parts.append(format_count(totals.errors, "error"))
     if run.partial:
