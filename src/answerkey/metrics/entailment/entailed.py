@@ -25,8 +25,9 @@ from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.own_model import own_groundedness
-from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
+from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, read_answers
+from answerkey.metrics.grounding.sentence_finding import SentenceFinding
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.registry import metric
 from answerkey.types import Case, Pair, Passage, Requirement, Response, Score

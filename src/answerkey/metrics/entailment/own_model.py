@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from answerkey.entailment.pair_model import PairModel, TextPair, contradicted_od
 from answerkey.language.frames import is_frame, without_frame
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import Piece, pieces, sentence_spans
+from answerkey.metrics.grounding.sentence_finding import SentenceFinding
 from answerkey.types import Pair, Score
 
 ANSWERS_AT_ONCE = 128  # answers whose pairs go to the model together
@@ -27,20 +27,6 @@ FEATURES = ("worst", "mean", "recall", "sentences")
 _SHOWN = 80
 _DEFAULT_THRESHOLD = 0.5
 Floats = NDArray[np.float64]
-
-
-class OwnSentence(TypedDict):
-    """As the sentences of `groundedness`: `probability` is that of being unsupported."""
-
-    text: str
-    start: int
-    end: int
-    probability: float
-    flag: bool
-    contradicted: bool
-    passage: int | None
-    span: list[int] | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +133,7 @@ class _Scorer:
             return Score.not_applicable("the answer declines and claims nothing")
         if not answer.passages and self.skip_without_passages:
             return Score.not_applicable("no passages retrieved")
-        nothing = {"sentences": list[OwnSentence]()}
+        nothing = {"sentences": list[SentenceFinding]()}
         if not answer.sentences:
             return Score(1.0, "the answer says nothing that needs support", details=nothing)
         if not answer.passages:
@@ -168,7 +154,7 @@ class _Scorer:
             return _sigmoid(self.card.combination.log_odds(_features(answer, best)))
         return _sigmoid(best.min())
 
-    def _reason(self, rows: Sequence[OwnSentence]) -> str:
+    def _reason(self, rows: Sequence[SentenceFinding]) -> str:
         flagged = sum(row["flag"] for row in rows)
         parts = [f"{flagged} of {len(rows)} sentences not supported, by {self.title}"]
         if flagged:
@@ -183,7 +169,7 @@ class _Scorer:
 
 def _describe(
     answer: _Answer, n: int, supported: Floats, denied: Floats, threshold: float
-) -> OwnSentence:
+) -> SentenceFinding:
     piece = answer.sentences[n]
     share = float(_sigmoid(supported.max()))
     flag = share < threshold

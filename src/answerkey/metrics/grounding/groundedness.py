@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +38,7 @@ from answerkey.metrics.grounding.sentence_features import (
     read_answers,
     unnumbered,
 )
+from answerkey.metrics.grounding.sentence_finding import SentenceFinding
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
 from answerkey.types import Pair, Score
@@ -324,20 +324,6 @@ def any_unsupported(scores: Floats) -> float:
 def probability(scores: Floats, curve: tuple[float, float]) -> Floats:
     slope, shift = curve
     return 1.0 / (1.0 + np.exp(-np.clip(slope * scores + shift, -30.0, 30.0)))
-
-
-class SentenceFinding(TypedDict):
-    """`probability` is that of being unsupported; `span` is the place of the best evidence, or of what contradicts it."""
-
-    text: str
-    start: int
-    end: int
-    probability: float
-    flag: bool
-    contradicted: bool
-    passage: int | None
-    span: list[int] | None
-    reason: str
 
 
 def _describe(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -> SentenceFinding:
