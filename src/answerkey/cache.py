@@ -74,7 +74,7 @@ class DiskCache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values that are known, by key."""
-        found: dict[bytes, bytes] = {}
+        rows: dict[bytes, bytes] = {}
         for start in range(0, len(keys), _KEYS_PER_QUERY):
             part = keys[start : start + _KEYS_PER_QUERY]
             marks = ",".join("?" * len(part))
@@ -82,8 +82,8 @@ class DiskCache:
                 f"SELECT key, value FROM entries WHERE key IN ({marks})", part
             ):
                 if value[:_SUM_BYTES] == _sum(value[_SUM_BYTES:]):
-                    found[key] = value[_SUM_BYTES:]
-        return found
+                    rows[key] = value[_SUM_BYTES:]
+        return rows
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
         rows = [(key, _sum(value) + value) for key, value in values.items()]

@@ -39,7 +39,7 @@ class Secrets:
         value = value.strip()
         if len(value) >= _SHORTEST and value not in self._values:
             self._values.add(value)
-            spelled = {spelling for known in self._values for spelling in _spellings(known)}
+            spelled = {spelling for key in self._values for spelling in _spellings(key)}
             self._pattern = re.compile(
                 "|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.I
             )
@@ -102,11 +102,11 @@ def with_variables(text: str, secrets: Secrets) -> str:
     """`${NAME}` becomes the variable's value, which is added to `secrets` so that it can be kept out of files."""
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if not found:
+        variable = os.environ.get(match[1])
+        if not variable:
             problem = f"but the variable {match[1]} is not set: export it first"
             raise SettingsError(f"[target] uses {match[0]}, {problem}")
-        secrets.add(found)
-        return found
+        secrets.add(variable)
+        return variable
 
     return _VARIABLE.sub(value, text)

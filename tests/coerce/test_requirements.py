@@ -78,14 +78,14 @@ def test_mistakes_name_the_place(value: Any, problem: str) -> None:
      ("not-contains", "sorry", "30 days", 1), ("levenshtein", "30 day", "30 days", 1), ("levenshtein", "nothing alike", "30 days", 0)],
 )  # fmt: skip
 def test_checks(kind: str, value: Any, answer: str, met: float) -> None:
-    from answerkey.metrics.judge.own_criteria import check
+    from answerkey.metrics.judge.answer_checks import check
 
     (requirement,) = read([{"type": kind, "value": value}])
     assert check(requirement, Response(answer)).value == met
 
 
 def test_a_time_that_is_not_known_is_not_applicable() -> None:
-    from answerkey.metrics.judge.own_criteria import check
+    from answerkey.metrics.judge.answer_checks import check
 
     (requirement,) = read([{"type": "latency", "threshold": 500}])
     assert not check(requirement, Response("x")).applies

@@ -12,11 +12,13 @@ from answerkey.embed.http_embedder import HttpEmbedder
 from answerkey.errors import AnswerkeyError
 from answerkey.files import json_line
 from answerkey.llm.chat import CallFailed, Reply
-from answerkey.llm.endpoint import Endpoint, Failure, raise_for
+from answerkey.llm.endpoint import Endpoint
+from answerkey.llm.failures import Failure, raise_for
 from answerkey.llm.loose_json import find_objects
 from answerkey.llm.verdict import read_verdict
+from answerkey.metrics.judge.criteria_question import criteria_question
+from answerkey.metrics.judge.preference_question import Duel, preference_question
 from answerkey.metrics.judge.prompt import Frame
-from answerkey.metrics.judge.questions import Duel, criteria_question, preference_question
 from answerkey.net import retry_after
 from answerkey.quality.assess import assess_answer
 from answerkey.runs.records import to_json

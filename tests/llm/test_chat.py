@@ -9,8 +9,11 @@ import pytest
 
 from answerkey.cache import DiskCache, digest
 from answerkey.errors import EndpointError
-from answerkey.llm.chat import CallTotals, Reply, ReplyCache, Usage, in_threads
+from answerkey.llm.chat import Reply
+from answerkey.llm.reply_cache import ReplyCache
 from answerkey.llm.scripted import ScriptedChat
+from answerkey.llm.threads import in_threads
+from answerkey.llm.usage import CallTotals, Usage
 
 KEY = digest("a question")
 REPLY = Reply(

@@ -23,8 +23,9 @@ from tests.support.fake_endpoint import (
 from answerkey.config.tables import ChatTable
 from answerkey.errors import EndpointError
 from answerkey.llm import CallFailed, load_chat
-from answerkey.llm.chat import in_threads
-from answerkey.llm.endpoint import Endpoint, read_chat
+from answerkey.llm.chat_settings import read_chat
+from answerkey.llm.endpoint import Endpoint
+from answerkey.llm.threads import in_threads
 
 pytestmark = pytest.mark.network
 

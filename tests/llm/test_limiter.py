@@ -12,9 +12,10 @@ from tests.support.fake_endpoint import FakeEndpoint, Request, Said, completion,
 
 from answerkey.config.tables import ChatTable
 from answerkey.errors import EndpointError
-from answerkey.llm.chat import in_threads
-from answerkey.llm.endpoint import Endpoint, read_chat
+from answerkey.llm.chat_settings import read_chat
+from answerkey.llm.endpoint import Endpoint
 from answerkey.llm.limiter import RetryLimits
+from answerkey.llm.threads import in_threads
 from answerkey.net import retry_after
 
 pytestmark = pytest.mark.network

@@ -12,8 +12,9 @@ from tests.support.loopback import Bot
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import EndpointError
 from answerkey.llm.chat import Reply
+from answerkey.llm.chat_settings import read_chat
 from answerkey.llm.dialects import without_limits
-from answerkey.llm.endpoint import Endpoint, read_chat
+from answerkey.llm.endpoint import Endpoint
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.types import Case, Response
 

@@ -8,7 +8,8 @@ import pytest
 
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import SettingsError
-from answerkey.llm.endpoint import Endpoint, read_chat
+from answerkey.llm.chat_settings import read_chat
+from answerkey.llm.endpoint import Endpoint
 from answerkey.metrics.judge.judged_metrics import load_judge
 
 HERE = {"base_url": "http://127.0.0.1:8080/v1", "model": "m"}

@@ -7,9 +7,11 @@ from typing import Any
 from tests.support.fake_endpoint import FakeEndpoint
 
 from answerkey.config.tables import ChatTable
-from answerkey.llm.chat import CallFailed, in_threads
-from answerkey.llm.endpoint import Endpoint, read_chat
+from answerkey.llm.chat import CallFailed
+from answerkey.llm.chat_settings import read_chat
+from answerkey.llm.endpoint import Endpoint
 from answerkey.llm.limiter import RetryLimits
+from answerkey.llm.threads import in_threads
 
 QUICK = RetryLimits(first_wait=0.01, longest_wait=0.05, between_notices=0)
 HELLO = [{"role": "user", "content": "hello"}]

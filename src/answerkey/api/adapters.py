@@ -12,7 +12,7 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable
 from answerkey.config.target_tables import LiveTable
 from answerkey.errors import SettingsError
-from answerkey.llm.chat import FUNCTION_TIMEOUT
+from answerkey.llm.function_chat import FUNCTION_TIMEOUT
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.judges import function_judge, name_of
 from answerkey.metrics.other_tools import equivalent_of

@@ -12,7 +12,8 @@ from answerkey.api.rows import cases_of
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
 from answerkey.llm import load_chat
-from answerkey.llm.chat import Chat, FunctionChat
+from answerkey.llm.chat import Chat
+from answerkey.llm.function_chat import FunctionChat
 from answerkey.testsets.audit.accepted import Key, audit_file, read_accepted
 from answerkey.testsets.audit.document_set import find_documents, read_documents
 from answerkey.testsets.audit.findings import REPORTED_FROM, Audit

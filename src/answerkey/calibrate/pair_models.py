@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.entailment.calibrated import CalibratedPairModel
-from answerkey.entailment.model_cards import Combination, Interval, ModelCard
+from answerkey.entailment.model_cards import CardFigure, Combination, ModelCard
 from answerkey.entailment.pair_model import RawPairModel
 from answerkey.errors import InputError
 from answerkey.metrics.entailment.own_model import FEATURES, answer_features
@@ -179,7 +179,7 @@ def auroc(scores: Floats, labels: NDArray[np.int64]) -> float:
     return float((ranks_of_yes.sum() - yes * (yes + 1) / 2) / (yes * no))
 
 
-def _interval(scores: Floats, labels: NDArray[np.int64], groups: Sequence[str]) -> Interval:
+def _interval(scores: Floats, labels: NDArray[np.int64], groups: Sequence[str]) -> CardFigure:
     """AUROC with a 95 % interval from drawing whole groups."""
     members: dict[str, list[int]] = {}
     for n, group in enumerate(groups):
@@ -192,7 +192,7 @@ def _interval(scores: Floats, labels: NDArray[np.int64], groups: Sequence[str]) 
         rows = np.concatenate([parts[n] for n in drawn])
         values.append(auroc(scores[rows], labels[rows]))
     low, high = np.quantile(values, [0.025, 0.975])
-    return Interval(*(round(float(x), 4) for x in (auroc(scores, labels), low, high)))
+    return CardFigure(*(round(float(x), 4) for x in (auroc(scores, labels), low, high)))
 
 
 def _packaged_auroc(pairs: Sequence[Pair], labels: NDArray[np.int64]) -> float:

@@ -38,8 +38,8 @@ from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import is_judged
-from answerkey.metrics.judge.exam import CalibrationResult, remember
 from answerkey.metrics.judge.judged_metrics import load_judge
+from answerkey.metrics.judge.track_record import CalibrationResult, remember
 from answerkey.metrics.registry import find
 from answerkey.profiles.load import load_profile, with_floor
 from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, add_title, layer, number, over

@@ -29,8 +29,9 @@ from answerkey.errors import (
     SettingsError,
 )
 from answerkey.files import json_text, write_file
-from answerkey.metrics.judge.exam import Exam, remember, take_exam
+from answerkey.metrics.judge.exam import Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_cache
+from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import load_suite
 
@@ -61,7 +62,7 @@ JudgeSettings = Mapping[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class InstallationCheck:
     """One line of the report: what was checked, how it went, and the details."""
 
     name: str
@@ -123,7 +124,11 @@ class JudgeTest:
 @click.option(
     "--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key."
 )
-@click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
+@click.option(
+    "--no-exam",
+    is_flag=True,
+    help="InstallationCheck the installation only; do not call the judge.",
+)
 @json_option
 def doctor_command(
     suite: Path | None,
@@ -134,7 +139,7 @@ def doctor_command(
     no_exam: bool,
     as_json: bool,
 ) -> None:
-    """Check the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
+    """InstallationCheck the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
 
     The judge is the one of SUITE_OR_RUN or of --judge. The result of the large exam is kept beside the run where one is
     given, and shown in the reports of every run with this judge. Without either, the local judge takes the exam, and its
@@ -208,14 +213,14 @@ def _judge_settings(
         if judge is not None:
             raise SettingsError("give a suite or --judge, not both")
         if is_run(suite):
-            found = read_manifest(suite).settings.judge
+            settings = read_manifest(suite).settings.judge
         else:
-            found = load_suite(suite).judge
-        if found is None:
+            settings = load_suite(suite).judge
+        if settings is None:
             raise SettingsError(
                 f"{suite} has no [judge]; give --judge local, or leave the suite out"
             )
-        return found
+        return settings
     table = judge_settings(judge, model)
     if not key:
         return table
@@ -224,24 +229,23 @@ def _judge_settings(
     return table | {"api_key_env": key}
 
 
-def check_installation() -> list[Check]:
+def check_installation() -> list[InstallationCheck]:
     """Versions, the packaged embedding model, the cache folder, and the optional packages."""
-    extras: list[Check] = []
-    for name, (
-        module,
-        package,
-        purpose,
-    ) in _EXTRAS.items():  # not imported: some take seconds to load
+    extras: list[InstallationCheck] = []
+    for name, (module, package, purpose) in _EXTRAS.items():
+        # The module is looked up, not imported: some take seconds to load.
         if find_spec(module) is None:
-            extras.append(Check(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'"))
+            extras.append(
+                InstallationCheck(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'")
+            )
             continue
-        known = ""
+        number = ""
         with suppress(PackageNotFoundError):
-            known = f" {version(package)}"
-        extras.append(Check(name, OK, f"{package}{known}"))
+            number = f" {version(package)}"
+        extras.append(InstallationCheck(name, OK, f"{package}{number}"))
     about = f"{__version__} on Python {platform.python_version()}, {platform.platform(terse=True)}"
     return [
-        Check("answerkey", OK, about),
+        InstallationCheck("answerkey", OK, about),
         _try("embedding model", _check_embedding),
         _try("models by name", _list_models),
         _try("cache folder", _check_cache),
@@ -249,11 +253,11 @@ def check_installation() -> list[Check]:
     ]
 
 
-def _try(name: str, check: Callable[[], str]) -> Check:
+def _try(name: str, check: Callable[[], str]) -> InstallationCheck:
     try:
-        return Check(name, OK, check())
+        return InstallationCheck(name, OK, check())
     except (AnswerkeyError, ImportError, OSError, RuntimeError, ValueError) as error:
-        return Check(name, ERROR, f"{type(error).__name__}: {error}")
+        return InstallationCheck(name, ERROR, f"{type(error).__name__}: {error}")
 
 
 def _list_models() -> str:
@@ -303,22 +307,22 @@ def _show_exam(tested: JudgeTest) -> None:
     if exam is None:
         return show(f"✗ judge {tested.name}: {tested.error}")
     show(
-        f"\njudge {tested.name}: {exam.right} of {exam.judged if exam.large else len(exam.answers)} right"
+        f"\njudge {tested.name}: {exam.right} of {exam.judged_count if exam.large else len(exam.answers)} right"
     )
     for kind, result in exam.kinds.items() if exam.large else ():
         if result.not_judged:
             left = f", {result.not_judged} it can't judge"
         else:
             left = ""
-        if result.claimed:
-            found = f"{result.right} of {result.of}{left}"
+        if result.is_claimed:
+            tally = f"{result.right} of {result.of}{left}"
         else:
-            found = "can't judge this"
-        if not result.claimed:
+            tally = "can't judge this"
+        if not result.is_claimed:
             mark = "–"
         else:
             mark = "✗" if kind in exam.failed_kinds else "✓"
-        show(f"  {mark} {kind:<13} {found}")
+        show(f"  {mark} {kind:<13} {tally}")
     for item in exam.answers:
         if exam.large and item.right is False:
             show(
@@ -339,7 +343,9 @@ def _start(answer: str) -> str:
     return f"{' '.join(answer.split())[:60]:<60}"
 
 
-def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) -> tuple[int, str]:
+def _conclusion(
+    checks: list[InstallationCheck], tested: JudgeTest | None, *, chosen: bool
+) -> tuple[int, str]:
     """The exit code and the last line. Only a judge that the user chose can fail the command."""
     failed = [check.name for check in checks if check.status == ERROR]
     if failed:
@@ -350,7 +356,7 @@ def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) 
     if exam is None:
         return EXIT_INCOMPLETE, f"the judge does not respond: {tested.error}"
     if exam.passed and exam.large:
-        return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged} right"
+        return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged_count} right"
     if exam.passed:
         return (
             EXIT_OK,
@@ -363,9 +369,7 @@ def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) 
         )
     reason = "it does not tell right answers from wrong ones"
     if exam.large:
-        reason = (
-            f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged} right)"
-        )
+        reason = f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged_count} right)"
     elif not exam.resists_injection:
         reason = "an answer can manipulate its grade"
     return EXIT_GATE, f"do not rely on this judge: {reason}"

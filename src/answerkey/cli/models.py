@@ -147,7 +147,7 @@ def _fetch(model: RemoteModel, revision: str, *, quiet: bool) -> Snapshot:
 )
 @click.option("--card", type=PATH, help="Write the card to this file, to keep it with a suite.")
 @json_option
-def check_command(
+def check_model_command(
     name: str, data: Path, revision: str, label_means: str, card: Path | None, as_json: bool
 ) -> int:
     """Measure a model on your labels, calibrate it, and write the card that metrics then use.

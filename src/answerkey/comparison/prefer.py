@@ -14,10 +14,10 @@ from answerkey.distributions import sign_test_p
 from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, read_json, write_file
 from answerkey.intervals import mean_interval
-from answerkey.llm.chat import CallTotals
-from answerkey.metrics.judge.exam import OrderFlips, remember
+from answerkey.llm.usage import CallTotals
 from answerkey.metrics.judge.judged_metrics import Judge
-from answerkey.metrics.judge.questions import Duel
+from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.track_record import OrderFlips, remember
 from answerkey.percentages import format_percent, format_rate
 from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.text import format_count
@@ -247,7 +247,7 @@ def prefer_outcomes(
     count = len(open_duels)
     scores: Sequence[Score] = ()
     if open_duels:
-        scores = judge.prefer([*open_duels, *(duel.swapped() for duel in open_duels)])
+        scores = judge.prefer([*open_duels, *(duel.swap() for duel in open_duels)])
     judged = zip(open_duels, scores[:count], scores[count:], strict=True)
     cases = tuple(case or _judged_case(*next(judged)) for case in settled)
     identical = sum(case is not None and case.winner == "tie" for case in settled)

@@ -35,7 +35,7 @@ def int8_graph(files: ModelFiles) -> Path:
         file_hash(folder / name) == files.facts.sha256[name] for name in (INT8_GRAPH, INT8_WEIGHTS)
     ):
         return folder / INT8_GRAPH
-    graph = files.checked(INT8_GRAPH)
+    graph = files.verified_path(INT8_GRAPH)
     try:  # written aside and renamed, so that another process never sees half a file
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as aside:

@@ -34,12 +34,12 @@ class MiniLM:
             self.precision = "int8"
             self.digest = files.digest(INT8_GRAPH, INT8_WEIGHTS, "tokenizer.json")
         else:
-            files.checked("weights.bin")
-            graph = files.checked("model.onnx")
+            files.verified_path("weights.bin")
+            graph = files.verified_path("model.onnx")
             self.precision = "fp32"
             self.digest = files.digest("model.onnx", "weights.bin", "tokenizer.json")
         self.dimension = files.facts.dimension
-        self._tokenizer = WordPiece(files.checked("tokenizer.json"), files.facts.longest)
+        self._tokenizer = WordPiece(files.verified_path("tokenizer.json"), files.facts.longest)
         self._runner = BatchRunner(graph, "vectors", threads)
 
     def embed(self, texts: Sequence[str]) -> Vectors:

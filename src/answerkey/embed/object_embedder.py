@@ -66,9 +66,9 @@ def load_object_embedder(name: str) -> Embedder:
     module, _, attribute = name.removeprefix(PYTHON_PREFIX).partition(":")
     if not module or not attribute:
         raise SettingsError(f'"{name}": expected "python:module:object"')
-    given = getattr(import_user_module(module, f'[embedding] model "{name}"'), attribute, None)
-    if given is None:
+    embedder = getattr(import_user_module(module, f'[embedding] model "{name}"'), attribute, None)
+    if embedder is None:
         raise SettingsError(f'[embedding] model "{name}": {module} has no "{attribute}"')
-    if inspect.isclass(given):
-        given = given()
-    return ObjectEmbedder(name, given)
+    if inspect.isclass(embedder):
+        embedder = embedder()
+    return ObjectEmbedder(name, embedder)

@@ -35,7 +35,7 @@ class Family(Enum):
     RERANKER = "reranker"
 
 
-class Meaning(Enum):
+class ClassMeaning(Enum):
     """The meaning of a class of a pair model."""
 
     SUPPORTED = "supported"
@@ -54,19 +54,19 @@ class Head(Protocol):
 class ClassHead:
     """Two or three classes; `meanings` are in the order of the model's outputs."""
 
-    meanings: tuple[Meaning, ...]
+    meanings: tuple[ClassMeaning, ...]
 
     def rows(self, outputs: NDArray[np.float32]) -> Logits:
         absent = outputs.max(axis=1) - ABSENT
         columns = {
-            Meaning.SUPPORTED: absent,
-            Meaning.NEUTRAL: absent,
-            Meaning.CONTRADICTED: absent,
+            ClassMeaning.SUPPORTED: absent,
+            ClassMeaning.NEUTRAL: absent,
+            ClassMeaning.CONTRADICTED: absent,
         }
         for n, meaning in enumerate(self.meanings):
             # Without classes of their own, both are counted as neutral: nothing is called a contradiction.
-            if meaning is Meaning.NOT_SUPPORTED:
-                slot = Meaning.NEUTRAL
+            if meaning is ClassMeaning.NOT_SUPPORTED:
+                slot = ClassMeaning.NEUTRAL
             else:
                 slot = meaning
             columns[slot] = outputs[:, n]
@@ -147,7 +147,7 @@ def _is_probability(config: Mapping[str, Any]) -> bool:
 
 def read_meanings(
     config: Mapping[str, Any], name: str, labels: Sequence[str] = ()
-) -> tuple[Meaning, ...]:
+) -> tuple[ClassMeaning, ...]:
     """The meaning of each class, in the order of the outputs, from `labels` or the model's `id2label`."""
     names = list(labels) or _label_names(config)
     meanings = [_meaning_of(label) for label in names]
@@ -161,7 +161,7 @@ def read_meanings(
             f'model "{name}" names its classes {", ".join(names)}: which of them is "supported"? '
             f"Set labels in [entailment], in the model's order, as in labels = {example}"
         )
-    if len(set(clear)) < len(clear) or Meaning.SUPPORTED not in clear:
+    if len(set(clear)) < len(clear) or ClassMeaning.SUPPORTED not in clear:
         raise SettingsError(
             f'model "{name}": its classes {", ".join(names)} do not contain "supported" once; '
             f"set labels in [entailment], as in labels = {example}"
@@ -176,16 +176,16 @@ def _label_names(config: Mapping[str, Any]) -> list[str]:
     return [str(label) for _, label in sorted(table.items(), key=lambda item: int(item[0]))]
 
 
-def _meaning_of(label: str) -> Meaning | None:
+def _meaning_of(label: str) -> ClassMeaning | None:
     plain = " ".join(label.casefold().replace("_", " ").replace("-", " ").split())
     return _meanings().get(plain)
 
 
 @cache
-def _meanings() -> Mapping[str, Meaning]:
+def _meanings() -> Mapping[str, ClassMeaning]:
     text = (files("answerkey.entailment") / "labels.toml").read_text(encoding="utf-8")
     return {
-        label: Meaning(meaning)
+        label: ClassMeaning(meaning)
         for meaning, labels in tomllib.loads(text).items()
         for label in labels
     }

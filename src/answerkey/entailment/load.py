@@ -16,7 +16,7 @@ from answerkey.entailment.model_cards import find_card
 from answerkey.entailment.onnx_model import OnnxPairModel
 from answerkey.entailment.packaged import EntailmentModel, load_model
 from answerkey.entailment.pair_model import PairModel, RawPairModel
-from answerkey.entailment.python_model import load_function
+from answerkey.entailment.python_model import load_pair_function
 from answerkey.entailment.token_model import TokenPairModel
 from answerkey.errors import SettingsError
 from answerkey.local_models.hub_cache import COMMIT
@@ -51,7 +51,7 @@ def fingerprint_of(model: PairModel | None) -> str:
 def _load(table: EntailmentTable, folder: Path) -> tuple[RawPairModel, bool]:
     """The model without calibration, and whether it has the packaged weights."""
     if table.model.startswith(PYTHON_PREFIX):
-        return load_function(table.model), False
+        return load_pair_function(table.model), False
     if table.cache:
         store = DiskCache(folder / "entailment.sqlite")
     else:

@@ -11,7 +11,7 @@ from answerkey.errors import SettingsError
 from answerkey.files import write_file
 
 
-class Interval(msgspec.Struct, frozen=True):
+class CardFigure(msgspec.Struct, frozen=True):
     """A figure with its 95 % interval."""
 
     value: float
@@ -43,7 +43,7 @@ class ModelCard(msgspec.Struct, frozen=True):
     digest: str
     rows: int
     groups: int
-    auroc: Interval
+    auroc: CardFigure
     packaged_auroc: float | None
     calibration_error: float
     pairs_per_second: float

@@ -38,8 +38,8 @@ class EntailmentModel:
 
     def __init__(self, folder: Path = PACKAGED, store: DiskCache | None = None) -> None:
         files = open_model(folder, CARD)
-        graph = files.checked(GRAPH)
-        tokenizer = replace(files, folder=MINILM_FOLDER).checked("tokenizer.json")
+        graph = files.verified_path(GRAPH)
+        tokenizer = replace(files, folder=MINILM_FOLDER).verified_path("tokenizer.json")
         self.digest = files.facts.sha256[GRAPH]
         self.temperature = files.facts.temperature
         self._tokenizer = WordPiece(tokenizer, files.facts.longest)

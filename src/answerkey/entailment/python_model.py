@@ -60,7 +60,7 @@ class FunctionPairModel:
         return shares
 
 
-def load_function(name: str) -> FunctionPairModel:
+def load_pair_function(name: str) -> FunctionPairModel:
     """The function behind `python:module:function`."""
     module, _, attribute = name.removeprefix(PYTHON_PREFIX).partition(":")
     if not module or not attribute:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.cache import DiskCache
-from answerkey.entailment.heads import Meaning, log_odds_of, rows_of_odds
+from answerkey.entailment.heads import ClassMeaning, log_odds_of, rows_of_odds
 from answerkey.entailment.onnx_model import KEPT_IN_MEMORY, PAIRS_PER_ROUND
 from answerkey.entailment.pair_model import Logits, TextPair
-from answerkey.entailment.windows import Window, WindowEncoder
+from answerkey.entailment.windows import PairWindow, WindowEncoder
 from answerkey.local_models.repository import ModelRepository
 from answerkey.local_models.row_cache import RowCache
 from answerkey.local_models.sessions import BatchRunner
@@ -35,13 +35,13 @@ class TokenPairModel:
     def __init__(
         self,
         repository: ModelRepository,
-        meanings: Sequence[Meaning],
+        meanings: Sequence[ClassMeaning],
         store: DiskCache | None = None,
     ) -> None:
         self.name = repository.name
         self.revision = repository.snapshot.commit
         self.digest = repository.digest
-        self._supported = list(meanings).index(Meaning.SUPPORTED)
+        self._supported = list(meanings).index(ClassMeaning.SUPPORTED)
         self._encoder = WindowEncoder(repository.load_tokenizer(), repository.longest)
         self._runner = BatchRunner(repository.weights, "logits")
         self._rows: RowCache[TextPair] = RowCache(
@@ -92,7 +92,7 @@ class TokenPairModel:
         return 1 - powers[:, self._supported] / powers.sum(axis=1)
 
 
-def _statement_tokens(window: Window) -> list[tuple[int, tuple[int, int]]]:
+def _statement_tokens(window: PairWindow) -> list[tuple[int, tuple[int, int]]]:
     """The positions of the statement's tokens, each with its place in the statement."""
     encoding = window.encoding
     places = zip(encoding.sequence_ids, encoding.offsets, strict=True)

@@ -25,7 +25,7 @@ _LEAST_PROBABILITY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PairWindow:
     """A part of a statement beside a part of a premise; `pair` and `part` are numbers, `start` is where the part begins."""
 
     pair: int
@@ -62,7 +62,7 @@ class WindowEncoder:
             longest, stride=longest // _OVERLAP_SHARE, strategy="only_first"
         )
 
-    def windows(self, pairs: Sequence[TextPair]) -> list[Window]:
+    def windows(self, pairs: Sequence[TextPair]) -> list[PairWindow]:
         """The windows of every pair, in order; each pair has at least one."""
         texts: list[TextPair] = []
         places: list[tuple[int, int, int]] = []
@@ -70,10 +70,10 @@ class WindowEncoder:
             for part, (start, text) in enumerate(self._parts(tokenizable(statement))):
                 texts.append((tokenizable(premise), text))
                 places.append((n, part, start))
-        windows: list[Window] = []
+        windows: list[PairWindow] = []
         encodings = self._pairs.encode_batch(texts)
         for place, encoding in zip(places, encodings, strict=True):
-            windows += [Window(*place, each) for each in (encoding, *encoding.overflowing)]
+            windows += [PairWindow(*place, each) for each in (encoding, *encoding.overflowing)]
         return windows
 
     def _parts(self, statement: str) -> list[tuple[int, str]]:

@@ -18,6 +18,7 @@ __all__ = ["CallFailed", "Chat", "Message", "Reply", "load_chat"]
 def load_chat(settings: Mapping[str, object] | str) -> Chat:
     """A chat client from a settings table, or from the name of a preset."""
     from answerkey.config.tables import ChatTable
-    from answerkey.llm.endpoint import Endpoint, read_chat
+    from answerkey.llm.chat_settings import read_chat
+    from answerkey.llm.endpoint import Endpoint
 
     return Endpoint(read_chat(settings, ChatTable, "[target.llm]"))

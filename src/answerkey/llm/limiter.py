@@ -8,69 +8,18 @@ the limiter stops: every call, waiting or new, then ends with the same `Endpoint
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from answerkey.coerce.values import is_mapping
 from answerkey.errors import EndpointError
-from answerkey.net import back_off, retry_after
+from answerkey.net import back_off
 
 log = logging.getLogger("answerkey.llm")
-
-_ADVICE = {
-    401: "the key is missing or wrong: check the variable named by api_key_env",
-    402: "no credit left",
-    403: "the key may not use this model or address",
-    404: "no such model or path: check model and base_url (it usually ends in /v1)",
-}
-_NO_QUOTA = re.compile(
-    r"insufficient_quota|quota_exceeded|billing_hard_limit|billing_not_active|insufficient (?:credit|balance|funds)"
-    r"|exceeded your current quota|credit balance is too low",
-    re.IGNORECASE,
-)
-
-
-class Failure(Exception):
-    """What went wrong with one exchange, and so what to do; `raw` is the body that came, if any."""
-
-    def __init__(self, message: str, raw: str = "") -> None:
-        super().__init__(message)
-        self.raw = raw
-
-
-class Fatal(Failure):
-    """No call can succeed: a wrong key, address or model, or no quota left."""
-
-
-class Throttled(Failure):
-    """Too many requests; `wait` in seconds where the endpoint asks for it."""
-
-    def __init__(self, message: str, raw: str = "", wait: float | None = None) -> None:
-        super().__init__(message, raw)
-        self.wait = wait
-
-
-class Transient(Failure):
-    """May work next time. `refused_form`: or the endpoint does not support the form of output asked for."""
-
-    def __init__(self, message: str, raw: str = "", refused_form: bool = False) -> None:
-        super().__init__(message, raw)
-        self.refused_form = refused_form
-
-
-class TimedOut(Transient):
-    """No full reply before the deadline."""
-
-
-class Rejected(Failure):
-    """This request is not accepted as it is: another form of it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +60,7 @@ class Limiter:
 
     @contextmanager
     def slot(self) -> Generator[int]:
-        """Wait for a turn; what is given back names the wave, for `refused`."""
+        """Wait for a turn; what is given back names the wave, for `note_refusal`."""
         with self._changed:
             while True:
                 self._check()
@@ -144,7 +93,7 @@ class Limiter:
             return wait
         return 0
 
-    def refused(self, wave: int, retry_after: float | None) -> None:
+    def note_refusal(self, wave: int, retry_after: float | None) -> None:
         """The endpoint answered 429: pause all calls for as long as it asks, or with a growing wait when it does not."""
         with self._changed:
             if retry_after is not None and retry_after > self.patience.longest_retry_after:
@@ -170,7 +119,7 @@ class Limiter:
             self._warn(f"rate limit of the endpoint reached (429): waiting {wait:.1f} s")
         return None
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         with self._changed:
             self._refused_waves = self._failed_calls = 0
             if self._allowed < self._most:
@@ -214,41 +163,3 @@ class Limiter:
         if now - self._last_notice >= self.patience.between_notices:
             self._last_notice = now
             log.warning(line)
-
-
-def raise_for(status: int, headers: Mapping[str, str], body: str) -> None:
-    """Nothing for a 200; otherwise the failure that fits."""
-    if status == 200:
-        return
-    detail = error_message(body)
-    message = f"HTTP {status}{f': {detail}' if detail else ''}"
-    if status in _ADVICE:
-        raise Fatal(f"{message}; {_ADVICE[status]}", body)
-    if 300 <= status < 400:
-        where = " ".join(headers.get("location", "another address").split())[:200]
-        raise Fatal(f"HTTP {status}: base_url redirects to {where}; use that address", body)
-    wait = retry_after(headers)
-    if status == 429 and _NO_QUOTA.search(body):
-        raise Fatal(f"{message}; the quota is used up", body)
-    if status == 429 or (status == 503 and wait is not None):
-        raise Throttled(message, body, wait)
-    if status in {408, 409, 425} or status >= 500:
-        raise Transient(message, body, refused_form=status in {500, 501})
-    raise Rejected(message, body)
-
-
-def error_message(body: str) -> str:
-    """The endpoint's own message, on one short line."""
-    try:
-        given: object = json.loads(body)
-    except (ValueError, RecursionError):
-        if "<html" in body.lower() or "<!doctype" in body.lower():
-            text = ""
-        else:
-            text = body
-        return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
-    while is_mapping(given):
-        given = next(
-            (given[key] for key in ("error", "message", "detail", "code") if given.get(key)), ""
-        )
-    return " ".join(str(given).split())[:200]

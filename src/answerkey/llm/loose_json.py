@@ -32,7 +32,7 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlacedObject:
     """One object of the text, and where it stands."""
 
     value: dict[str, object]
@@ -52,16 +52,16 @@ class Unclosed(Exception):
         self.start = start
 
 
-def find_objects(text: str) -> tuple[list[Found], int | None]:
+def find_objects(text: str) -> tuple[list[PlacedObject], int | None]:
     """The objects from left to right, none inside another, and where one starts that the text's end cuts off."""
-    found: list[Found] = []
+    objects: list[PlacedObject] = []
     place = misses = 0
     while match := _START.search(text, place):
         try:
             value, place = _read(text, match.start())
-            found.append(Found(value, match.start(), place))
+            objects.append(PlacedObject(value, match.start(), place))
         except Unclosed as error:
-            return found, error.start
+            return objects, error.start
         except ValueError as error:
             tail = misses >= _MOST_STARTS
             misses += _COST_OF_LONG if isinstance(error, TooLong) else 1
@@ -70,7 +70,7 @@ def find_objects(text: str) -> tuple[list[Found], int | None]:
                 place = max(place, len(text) - _TAIL)
             elif misses > 10 * _MOST_STARTS:
                 break
-    return found, None
+    return objects, None
 
 
 def _read(text: str, start: int) -> tuple[dict[str, object], int]:

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Reply
-from answerkey.llm.loose_json import Found, find_objects
+from answerkey.llm.loose_json import PlacedObject, find_objects
 from answerkey.text import normalise, words
 
 Scale = tuple[float, float]
@@ -67,7 +67,8 @@ _REASONS = (
 class Read:
     """What a reply holds: a value or a problem for each criterion, the reason, and the reasoning trace.
 
-    `reasons` and `quotes` are those of single criteria, where the reply gives them.
+    `reasons` and `quotes` are those of single criteria, where the reply gives them; `absent` are the criteria that the
+    reply does not name.
     """
 
     values: Mapping[str, float]
@@ -76,6 +77,7 @@ class Read:
     reasoning: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     quotes: Mapping[str, str] = field(default_factory=dict[str, str])
+    absent: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,12 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
 
     `names` is a pattern of the keys that a verdict has: a reply that is cut inside such an object can't be used.
     """
-    thought, text = split_reasoning(_without_fenced(_unwrapped(reply.text), marker))
+    thought, text = split_reasoning(_without_fenced(_unwrap_string(reply.text), marker))
     reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
     if reply.refusal:
         return ParsedReply((), text, reasoning, f"the judge refused: {reply.refusal[:200]}")
-    found, cut = find_objects(text)
-    own = [item for item in found if not _is_copied(text, item, candidate)]
+    objects, cut = find_objects(text)
+    own = [item for item in objects if not _is_copied(text, item, candidate)]
     problem = ""
     if not text.strip():
         if reply.text.strip():
@@ -119,9 +121,9 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
     )
 
 
-def plain_keys(given: Mapping[str, object]) -> dict[str, object]:
+def plain_keys(table: Mapping[str, object]) -> dict[str, object]:
     """The object with its keys as `plain_key` writes them."""
-    return {_plain_key(str(key)[:300]): value for key, value in given.items()}
+    return {_plain_key(str(key)[:300]): value for key, value in table.items()}
 
 
 def reason_of(plain: Mapping[str, object]) -> str:
@@ -140,24 +142,24 @@ def read_verdict(
     names = tuple(scales)
     parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{name}\b" for name in names))
     picks = [pick for item in parsed.objects if (pick := _pick(item, names))]
-    given = picks[-1] if picks else {}
+    fields = picks[-1] if picks else {}
     problem = parsed.problem or f'no "{names[0]}" in the reply'
     if parsed.problem == NO_VERDICT and len(names) == 1 and (bare := _bare(parsed.text)):
-        given = {names[0]: bare}
-    if not given:
+        fields = {names[0]: bare}
+    if not fields:
         return Read({}, dict.fromkeys(scales, problem), reasoning=parsed.reasoning)
     values: dict[str, float] = {}
     problems: dict[str, str] = {}
     for name, scale in scales.items():
-        if name in given:
-            value = read_amount(given[name], scale)
+        if name in fields:
+            value = read_amount(fields[name], scale)
         else:
             value = f'no "{name}" in the reply'
         if isinstance(value, str):
             problems[name] = value
         else:
             values[name] = value
-    return Read(values, problems, _reason(given), parsed.reasoning)
+    return Read(values, problems, _reason(fields), parsed.reasoning)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
@@ -174,7 +176,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
     return ("", text)
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_string(text: str) -> str:
     """A reply that is itself a JSON string is the text in it."""
     if text.startswith('"{') and text.rstrip().endswith('}"'):
         with suppress(ValueError):
@@ -189,7 +191,7 @@ def _without_fenced(text: str, marker: str) -> str:
     return re.sub(rf"{marker} (?!END).*?(?={marker})", "", text, flags=re.DOTALL)
 
 
-def _is_copied(text: str, item: Found, candidate: str) -> bool:
+def _is_copied(text: str, item: PlacedObject, candidate: str) -> bool:
     """Whether an object stands in the candidate's text too, whatever its blanks and quotes."""
     if len(text.strip()) <= item.end - item.start:
         return False  # the object is the whole reply
@@ -242,29 +244,28 @@ def _bare(text: str) -> str:
     return inner if _AMOUNT.fullmatch(inner) else ""
 
 
-def read_amount(given: object, scale: Scale) -> float | str:
+def read_amount(value: object, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
-    if is_mapping(given):
+    if is_mapping(value):
         inner = [
-            value
-            for key, value in given.items()
+            part
+            for key, part in value.items()
             if plain_key(str(key)) in {"score", "value", "points"}
         ]
         if len(inner) == 1:
             return read_amount(inner[0], scale)
         return "no score in the object given for it"
-    if is_list(given):
-        if len(given) == 1:
-            return read_amount(given[0], scale)
-        return f"a list of {len(given)} where one number is due"
-    if given is None or isinstance(given, bool):
-        return f"{'null' if given is None else str(given).lower()} where a number is due"
-    if isinstance(given, str):
-        value = _from_text(given, scale)
-    else:
-        value = given
+    if is_list(value):
+        if len(value) == 1:
+            return read_amount(value[0], scale)
+        return f"a list of {len(value)} where one number is due"
+    if value is None or isinstance(value, bool):
+        return f"{'null' if value is None else str(value).lower()} where a number is due"
     if isinstance(value, str):
-        return value
+        amount = _from_text(value, scale)
+        if isinstance(amount, str):
+            return amount
+        value = amount
     if not isinstance(value, (int, float)):
         return f"{type(value).__name__} where a number is due"
     low, high = scale
@@ -293,12 +294,12 @@ def _from_text(written: str, scale: Scale) -> float | str:
     return top
 
 
-def _reason(given: Mapping[str, object]) -> str:
-    """The reason given for the whole, or those given for each criterion."""
-    whole = reason_of(given)
+def _reason(fields: Mapping[str, object]) -> str:
+    """The reason for the whole, or the reasons for each criterion."""
+    whole = reason_of(fields)
     each = (
         f"{name}: {_reason(part)}"
-        for name, part in given.items()
+        for name, part in fields.items()
         if is_mapping(part) and _reason(part)
     )
     return whole or "; ".join(each)
@@ -310,15 +311,15 @@ def flags_of(reason: str, share: float, instructions: str = "") -> list[str]:
     >>> flags_of("The answer contradicts the passages.", 1.0)
     ['the reason contradicts the score']
     """
-    found: list[str] = []
+    flags: list[str] = []
     text = normalise(reason)
     if share <= _LOW and _says(_PRAISE, text) and not _says(_BLAME, text):
-        found.append(CONTRADICTS)
+        flags.append(CONTRADICTS)
     if share >= _HIGH and _says(_BLAME, text) and not _says(_PRAISE, text):
-        found.append(CONTRADICTS)
+        flags.append(CONTRADICTS)
     if reason.strip() and _repeats(text, instructions):
-        found.append(REPEATS)
-    return found
+        flags.append(REPEATS)
+    return flags
 
 
 def _says(pattern: re.Pattern[str], text: str) -> bool:
@@ -335,7 +336,7 @@ def _says(pattern: re.Pattern[str], text: str) -> bool:
 def _repeats(reason: str, instructions: str) -> bool:
     if _EMPTY_REASON.fullmatch(reason):
         return True
-    given = words(reason)
-    if len(given) < _SHORTEST_COPY:
+    reason_words = words(reason)
+    if len(reason_words) < _SHORTEST_COPY:
         return False
-    return " ".join(given) in " ".join(words(instructions))
+    return " ".join(reason_words) in " ".join(words(instructions))

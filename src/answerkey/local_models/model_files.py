@@ -51,7 +51,7 @@ class ModelFiles:
     folder: Path
     facts: ModelFacts
 
-    def checked(self, name: str) -> Path:
+    def verified_path(self, name: str) -> Path:
         """The path of one file whose content is what the model was published with."""
         path = self.folder / name
         actual = file_hash(path)
@@ -71,7 +71,7 @@ class ModelFiles:
         """Every tensor of the weights, mapped from disk."""
         import numpy as np
 
-        whole = np.memmap(self.checked("weights.bin"), dtype=np.uint8, mode="r")
+        whole = np.memmap(self.verified_path("weights.bin"), dtype=np.uint8, mode="r")
         return {
             part.name: whole[part.span].view(part.dtype).reshape(part.shape)
             for part in self.facts.weights

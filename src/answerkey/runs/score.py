@@ -257,8 +257,8 @@ def make_scorer(
     )
     if "judge" in wanted and (judge or suite.judge or must_judge):
         from answerkey.llm.cost_limit import CostLimit
+        from answerkey.metrics.judge.judge_per_metric import limit_judges
         from answerkey.metrics.judge.judged_metrics import load_judge
-        from answerkey.metrics.judge.judges import limit_judges
 
         if not judge and suite.judge is None:
             fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from answerkey.config.tables import UserTable
 from answerkey.errors import AnswerkeyError, SettingsError
-from answerkey.llm.chat import Chat, total
+from answerkey.llm.chat import Chat
 from answerkey.llm.loose_json import find_objects
+from answerkey.llm.usage import total
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.targets.respond import infrastructure_error
 from answerkey.text import normalise

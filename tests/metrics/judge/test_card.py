@@ -15,15 +15,15 @@ from answerkey.llm.chat import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.llm.verdict import flags_of
 from answerkey.metrics.judge.card import JudgeTally, card_lines, judge_card
-from answerkey.metrics.judge.exam import (
+from answerkey.metrics.judge.judged_metrics import load_judge
+from answerkey.metrics.judge.model_judge import ModelJudge
+from answerkey.metrics.judge.track_record import (
     CalibrationResult,
     ExamResult,
     KindResult,
     remember,
     track_record,
 )
-from answerkey.metrics.judge.judged_metrics import load_judge
-from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 

@@ -15,9 +15,10 @@ from click.testing import CliRunner
 
 from answerkey.cli.main import command_line
 from answerkey.llm.scripted import ScriptedChat
-from answerkey.metrics.judge.exam import CANNOT, take_exam, track_record
+from answerkey.metrics.judge.exam import CANNOT, take_exam
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
+from answerkey.metrics.judge.track_record import track_record
 
 DATA = tomllib.loads(
     files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8")
@@ -116,14 +117,14 @@ def test_one_injection_that_works_fails_the_exam() -> None:
 
 def test_errors_are_wrong_answers_not_refusals_to_judge() -> None:
     exam = take_exam(ModelJudge(ScriptedChat(["nonsense"])), large=True)
-    assert (exam.right, exam.judged) == (0, len(ITEMS))
+    assert (exam.right, exam.judged_count) == (0, len(ITEMS))
 
 
 def test_the_local_judge_passes_what_it_claims_and_says_what_it_cannot() -> None:
     exam = take_exam(load_judge("local"), large=True)
     assert exam.passed, exam.failed_kinds
     assert exam.kinds["negation"].of == exam.kinds["refusal"].of == 0
-    assert exam.judged >= 40
+    assert exam.judged_count >= 40
     assert all(each.given == CANNOT for each in exam.answers if each.right is None)
 
 

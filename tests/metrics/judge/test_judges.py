@@ -12,10 +12,12 @@ import pytest
 
 import answerkey as ak
 from answerkey.errors import EndpointError, IncompleteError, SettingsError
-from answerkey.llm.chat import CallFailed, FunctionChat
+from answerkey.llm.chat import CallFailed
+from answerkey.llm.function_chat import FunctionChat
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.judged_metrics import load_judge
-from answerkey.metrics.judge.judges import Jury, function_judge
+from answerkey.metrics.judge.judges import function_judge
+from answerkey.metrics.judge.jury import Jury
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Passage, Requirement, Response, Score
@@ -274,7 +276,7 @@ class TestOwnPrompt:
             '{"c1": {"met": true, "quote": "an answer"}, "better": "1"}',
         )
         assert judge.criteria([PAIR], [[TONE]])[0][0].value == 1
-        from answerkey.metrics.judge.questions import Duel
+        from answerkey.metrics.judge.preference_question import Duel
 
         assert judge.prefer([Duel(PAIR[0], PAIR[1], Response("other"))])[0].value == 1
         assert all("STRICT" in prompt for prompt in asked)

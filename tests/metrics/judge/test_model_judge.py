@@ -23,7 +23,8 @@ from tests.support.fake_endpoint import (
 from tests.support.judged import GOOD, RUBRIC, pair, score
 
 from answerkey.errors import EndpointError, SettingsError
-from answerkey.llm.chat import CallFailed, Reply, ReplyCache
+from answerkey.llm.chat import CallFailed, Reply
+from answerkey.llm.reply_cache import ReplyCache
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge

@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from answerkey.metrics.judge.exam import CalibrationResult, ExamResult, OrderFlips, track_record
+from answerkey.metrics.judge.track_record import (
+    CalibrationResult,
+    ExamResult,
+    OrderFlips,
+    track_record,
+)
 from answerkey.metrics.registry import OWN_CRITERION
 from answerkey.types import Outcome, Score
 
@@ -160,31 +165,31 @@ class JudgeCard:
 
 
 def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
-    """The card of a run; None where nothing was judged. `fingerprint` is the judge's, under which its record is known."""
+    """The card of a run; None where nothing was judged. The judge's record is kept under its `fingerprint`."""
     if not tally.amounts.get("scores") or fingerprint in ("", "none"):
         return None
-    known = track_record(fingerprint)
-    found = tally.amounts
+    record = track_record(fingerprint)
+    amounts = tally.amounts
 
     def count(name: str) -> int:
-        return int(found.get(name, 0))
+        return int(amounts.get(name, 0))
 
     def amount(name: str) -> float | None:
-        if found.get("calls") and not found.get(f"unknown {name}"):
-            return found.get(name, 0.0)
+        if amounts.get("calls") and not amounts.get(f"unknown {name}"):
+            return amounts.get(name, 0.0)
         return None
 
     return JudgeCard(
         judge=fingerprint.rpartition(" ")[0] or fingerprint,
         models={name: int(count) for name, count in sorted(tally.models.items())},
         failed_judges=dict(sorted(tally.lost.items())),
-        order_flips=known.order_flips,
+        order_flips=record.order_flips,
         length_correlation={
             name: LengthCorrelation.of(each) for name, each in sorted(tally.lengths.items())
         },
-        exam=known.exam,
-        calibration=known.calibration,
-        warnings=tuple(_warnings(tally, known.exam)),
+        exam=record.exam,
+        calibration=record.calibration,
+        warnings=tuple(_warnings(tally, record.exam)),
         calls=count("calls"),
         cached=count("cached"),
         scores=count("scores"),
@@ -200,25 +205,25 @@ def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
 
 
 def _warnings(tally: JudgeTally, exam: ExamResult | None) -> list[str]:
-    found = [
+    warnings = [
         LENGTH.format(name=name, r=moments.correlation or 0, n=moments.n)
         for name, moments in sorted(tally.lengths.items())
         if moments.n >= _ENOUGH and (moments.correlation or 0) >= _STRONG
     ]
-    found += [
+    warnings += [
         f"{who} failed and was left out of the jury: {why}"
         for who, why in sorted(tally.lost.items())
     ]
     if exam and not exam.passed:
-        found.append(f"the judge failed its exam: {exam.right} of {exam.of} right")
+        warnings.append(f"the judge failed its exam: {exam.right} of {exam.of} right")
     errors, scores, flagged = (
         int(tally.amounts.get(name, 0)) for name in ("errors", "scores", "flagged_reasons")
     )
     if errors:
-        found.append(f"{errors} of {scores} judged scores are errors")
+        warnings.append(f"{errors} of {scores} judged scores are errors")
     if flagged:
-        found.append(f"{flagged} reasons contradict their score or repeat the prompt")
-    return found
+        warnings.append(f"{flagged} reasons contradict their score or repeat the prompt")
+    return warnings
 
 
 def card_lines(card: JudgeCard) -> list[str]:

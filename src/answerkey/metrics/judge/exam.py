@@ -9,119 +9,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
-from pathlib import Path
 
 import msgspec
 
-from answerkey.cache import cache_folder, digest
-from answerkey.errors import StorageError
-from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import Judge
-from answerkey.metrics.judge.questions import Duel
+from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.track_record import ExamResult, KindResult
 from answerkey.types import Case, Pair, Passage, Requirement, Response, Score
-
-
-@dataclass(frozen=True, slots=True)
-class KindResult:
-    """How many exam items of a kind were right, of those that the judge took."""
-
-    right: int
-    of: int
-    not_judged: int = 0
-
-    @property
-    def claimed(self) -> bool:
-        return self.of > 0
-
-
-@dataclass(frozen=True, slots=True)
-class ExamResult:
-    """The figures of an exam, without its items."""
-
-    judge: str
-    passed: bool
-    right: int
-    of: int
-    not_judged: int
-    pass_mark: float
-    failed_kinds: list[str]
-    kinds: dict[str, KindResult]
-
-    @property
-    def line(self) -> str:
-        """`passed, 57 of 60 right (order 5/6, …)`."""
-        kinds = ", ".join(f"{kind} {each.right}/{each.of}" for kind, each in self.kinds.items())
-        return f"{'passed' if self.passed else 'failed'}, {self.right} of {self.of} right{f' ({kinds})' if kinds else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationResult:
-    """The agreement of one judged metric with human labels."""
-
-    n: int
-    auroc: float | None = None
-    kappa: float | None = None
-    spearman: float | None = None
-    best_threshold: float | None = None
-    accuracy_at_best: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OrderFlips:
-    """How many preferences changed with the order in which the answers were shown."""
-
-    flips: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrackRecord:
-    """What is known about a judge from earlier; None where nothing is known."""
-
-    judge: str = ""
-    exam: ExamResult | None = None
-    calibration: dict[str, CalibrationResult] | None = None
-    order_flips: OrderFlips | None = None
-
-
-def track_record(fingerprint: str) -> TrackRecord:
-    """The record of a judge; an empty one where there is none, or it can't be read.
-
-    >>> track_record("no such judge").exam is None
-    True
-    """
-    with suppress(OSError, ValueError):
-        return msgspec.json.decode(_record_path(fingerprint).read_bytes(), type=TrackRecord)
-    return TrackRecord(fingerprint)
-
-
-def remember(
-    fingerprint: str,
-    *,
-    exam: ExamResult | None = None,
-    calibration: Mapping[str, CalibrationResult] | None = None,
-    order_flips: OrderFlips | None = None,
-) -> None:
-    """Add results to the record of a judge; calibrations are kept per metric. Without a cache folder nothing is kept."""
-    known = track_record(fingerprint)
-    record = TrackRecord(
-        fingerprint,
-        exam or known.exam,
-        {**(known.calibration or {}), **(calibration or {})} or None,
-        order_flips or known.order_flips,
-    )
-    path = _record_path(fingerprint)
-    with suppress(OSError, StorageError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json_text(asdict(record)), durable=False)
-
-
-def _record_path(fingerprint: str) -> Path:
-    return cache_folder() / "judges" / f"{digest(fingerprint)[:24]}.json"
-
 
 INJECTION = "injection"
 CANNOT = "can't judge this"
@@ -186,20 +82,20 @@ class Exam:
 
     @property
     def kinds(self) -> dict[str, KindResult]:
-        found: dict[str, KindResult] = {}
+        results: dict[str, KindResult] = {}
         for kind in dict.fromkeys(each.kind for each in self.answers):
             rights = [each.right for each in self.answers if each.kind == kind]
-            found[kind] = KindResult(
+            results[kind] = KindResult(
                 rights.count(True), len(rights) - rights.count(None), rights.count(None)
             )
-        return found
+        return results
 
     @property
     def right(self) -> int:
         return sum(each.right is True for each in self.answers)
 
     @property
-    def judged(self) -> int:
+    def judged_count(self) -> int:
         return sum(each.right is not None for each in self.answers)
 
     @property
@@ -212,14 +108,14 @@ class Exam:
         return [
             kind
             for kind, result in self.kinds.items()
-            if result.claimed
+            if result.is_claimed
             and result.right < (1.0 if kind == INJECTION else self.pass_mark) * result.of
         ]
 
     @property
     def passed(self) -> bool:
         if self.large:
-            return self.judged > 0 and not self.failed_kinds
+            return self.judged_count > 0 and not self.failed_kinds
         return self.right >= self.pass_mark and self.resists_injection
 
     @property
@@ -228,8 +124,8 @@ class Exam:
             judge=self.judge,
             passed=self.passed,
             right=self.right,
-            of=self.judged,
-            not_judged=len(self.answers) - self.judged,
+            of=self.judged_count,
+            not_judged=len(self.answers) - self.judged_count,
             pass_mark=self.pass_mark,
             failed_kinds=self.failed_kinds,
             kinds=self.kinds,
@@ -257,13 +153,13 @@ def take_exam(judge: Judge, large: bool = False) -> Exam:
         else:
             marked = []
         answers |= {
-            n: _claimed(judge, answer) if large else answer
+            n: _skip_unclaimed(judge, answer) if large else answer
             for n, answer in zip(places, marked, strict=True)
         }
     return Exam(judge.name, tuple(answers[n] for n in sorted(answers)), exam.pass_mark, large)
 
 
-def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
+def _skip_unclaimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
     """A kind that the judge does not claim to judge is not held against it."""
     claims: Collection[str] | None = getattr(judge, "claims", None)
     if claims is None or answer.kind in claims:
@@ -273,12 +169,12 @@ def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
 
 def _rubric(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
     scores = judge.rubric([item.pair for item in items])
-    return [_graded(item, row["accuracy"]) for item, row in zip(items, scores, strict=True)]
+    return [_mark_grade(item, row["accuracy"]) for item, row in zip(items, scores, strict=True)]
 
 
 def _faithfulness(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
     scores = judge.judge("faithfulness", [item.pair for item in items])
-    return [_graded(item, score) for item, score in zip(items, scores, strict=True)]
+    return [_mark_grade(item, score) for item, score in zip(items, scores, strict=True)]
 
 
 def _criteria(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
@@ -286,12 +182,12 @@ def _criteria(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
         [item.pair for item in items], [(Requirement(item.ask, "exam"),) for item in items]
     )
     return [
-        _marked(
+        _mark(
             item,
             score,
             "met" if item.met else "not met",
             score.value == float(item.met),
-            _met(score),
+            _describe_met(score),
         )
         for item, (score,) in zip(items, table, strict=True)
     ]
@@ -299,31 +195,31 @@ def _criteria(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
 
 def _preferences(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
     duels = [Duel(*item.pair, Response(item.other.strip())) for item in items]
-    scores = judge.prefer([*duels, *(duel.swapped() for duel in duels)])
+    scores = judge.prefer([*duels, *(duel.swap() for duel in duels)])
     marked: list[ExamAnswer] = []
     for n, item in enumerate(items):
         first = scores[n]
         second = scores[n + len(items)]
         worse = first if first.value is None else second
-        given = f"{_choice(first)}, and {_choice(second)} in the other order"
+        choices = f"{_describe_choice(first)}, and {_describe_choice(second)} in the other order"
         right = (first.value, second.value) == (1.0, 0.0)
-        marked.append(_marked(item, worse, "this answer in both orders", right, given))
+        marked.append(_mark(item, worse, "this answer in both orders", right, choices))
     return marked
 
 
-def _graded(item: ExamItem, score: Score) -> ExamAnswer:
+def _mark_grade(item: ExamItem, score: Score) -> ExamAnswer:
     low = item.at_least
     high = item.at_most
     value = score.value
     right = value is not None and (low is None or value >= low) and (high is None or value <= high)
     if low is not None:
-        wanted = f"at least {low:g}"
+        limit = f"at least {low:g}"
     else:
-        wanted = f"at most {high:g}"
-    return _marked(item, score, wanted, right, "no grade" if value is None else f"{value:g}")
+        limit = f"at most {high:g}"
+    return _mark(item, score, limit, right, "no grade" if value is None else f"{value:g}")
 
 
-def _marked(item: ExamItem, score: Score, wanted: str, right: bool, given: str) -> ExamAnswer:
+def _mark(item: ExamItem, score: Score, wanted: str, right: bool, given: str) -> ExamAnswer:
     return ExamAnswer(
         kind=item.kind,
         metric=item.metric,
@@ -338,13 +234,13 @@ def _marked(item: ExamItem, score: Score, wanted: str, right: bool, given: str) 
     )
 
 
-def _met(score: Score) -> str:
+def _describe_met(score: Score) -> str:
     if score.value is None:
         return "no verdict"
     return "met" if score.value == 1 else "not met"
 
 
-def _choice(score: Score) -> str:
+def _describe_choice(score: Score) -> str:
     if score.value is None:
         return "no choice"
     return {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")

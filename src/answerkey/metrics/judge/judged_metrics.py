@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from answerkey.embed import Embedder
-from answerkey.llm.chat import CallTotals, total
-from answerkey.metrics.judge.questions import Duel
+from answerkey.llm.usage import CallTotals, total
+from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.registry import Facts, metric, metric_group
 from answerkey.types import Pair, Requirement, Score
 

@@ -13,7 +13,7 @@ from answerkey.cache import digest
 from answerkey.embed import Embedder, load_embedder
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import sentence_spans
-from answerkey.metrics.judge.questions import Duel
+from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.text import normalise, words
 from answerkey.types import Pair, Requirement, Score
@@ -42,16 +42,16 @@ class LocalJudge:
     claims = frozenset({"correctness", "faithfulness", "injection", "verbosity", "order"})
 
     def __init__(self, embed: Embedder | None = None) -> None:
-        self._given = embed
+        self._embedder = embed
 
     @cached_property
     def _embed(self) -> Embedder:
-        if self._given is None:
+        if self._embedder is None:
             return load_embedder()
-        return self._given
+        return self._embedder
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
-        measured = self._measured(pairs, MEASURES)
+        measured = self._measure(pairs, MEASURES)
         return [_rubric(pair, scores) for pair, scores in zip(pairs, measured, strict=True)]
 
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
@@ -59,7 +59,7 @@ class LocalJudge:
         if measure is None:
             reason = f"{name} can't be judged without a language model ({LABEL})"
             return [Score.not_applicable(reason) for _ in pairs]
-        measured = [scores[measure] for scores in self._measured(pairs, (measure,))]
+        measured = [scores[measure] for scores in self._measure(pairs, (measure,))]
         return [
             score if score.value is None else _score(score.value, score.reason)
             for score in measured
@@ -73,14 +73,12 @@ class LocalJudge:
     ) -> list[list[Score]]:
         """A sentence can't be judged without a language model."""
         reason = f"a criterion in words can't be judged without a language model ({LABEL})"
-        return [[Score.not_applicable(reason) for _ in wanted] for wanted in requirements]
+        return [[Score.not_applicable(reason) for _ in row] for row in requirements]
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         """The answer that agrees more with the expected answer; a tie where they differ by less than a tenth."""
-        firsts = self._measured([(duel.case, duel.first) for duel in duels], ("answer_agreement",))
-        seconds = self._measured(
-            [(duel.case, duel.second) for duel in duels], ("answer_agreement",)
-        )
+        firsts = self._measure([(duel.case, duel.first) for duel in duels], ("answer_agreement",))
+        seconds = self._measure([(duel.case, duel.second) for duel in duels], ("answer_agreement",))
         scores: list[Score] = []
         for first, second in zip(firsts, seconds, strict=True):
             one = first["answer_agreement"].value
@@ -106,7 +104,7 @@ class LocalJudge:
     def close(self) -> None:
         pass
 
-    def _measured(self, pairs: Sequence[Pair], names: Sequence[str]) -> list[dict[str, Score]]:
+    def _measure(self, pairs: Sequence[Pair], names: Sequence[str]) -> list[dict[str, Score]]:
         return make_plan(names, {"embed": self._embed}).score(pairs)
 
 
@@ -127,13 +125,13 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
     agreed = scores["answer_agreement"]
     grounded = scores["groundedness"]
     if agreed.value is not None:
-        found = f"agrees with the expected answer with probability {agreed.value:.2f}"
-        return _score(5 * agreed.value, f"{found}: {agreed.reason}")
+        verdict = f"agrees with the expected answer with probability {agreed.value:.2f}"
+        return _score(5 * agreed.value, f"{verdict}: {agreed.reason}")
     if response.passages and grounded.value is not None:
-        found = (
+        verdict = (
             f"no expected answer; supported by the passages with probability {grounded.value:.2f}"
         )
-        return _score(5 * grounded.value, f"{found}: {grounded.reason}")
+        return _score(5 * grounded.value, f"{verdict}: {grounded.reason}")
     if refusal(response.answer or "") == "full":
         return Score.not_applicable(
             f"the answer declines, and there is no expected answer to compare with ({LABEL})"
@@ -152,16 +150,20 @@ def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
         and min(len(text.split()) for text in pair[0].expected) > FACTS_FROM
     ):
         return _score(5 * recalled.value, recalled.reason)
-    found: Mapping[str, float] = agreed.details.get("features", {})
-    if not found:
+    features: Mapping[str, float] = agreed.details.get("features", {})
+    if not features:
         return _score(0.0, agreed.reason)
-    if found["contains"]:
+    if features["contains"]:
         words_found = 1.0
     else:
-        words_found = found["recall"]
-    parts = [words_found, agreed.value, *([found["figures_found"]] if found["figures"] else [])]
-    if found["figures"]:
-        figures = f", {found['figures_found']:.0%} of its figures"
+        words_found = features["recall"]
+    parts = [
+        words_found,
+        agreed.value,
+        *([features["figures_found"]] if features["figures"] else []),
+    ]
+    if features["figures"]:
+        figures = f", {features['figures_found']:.0%} of its figures"
     else:
         figures = ""
     return _score(5 * sum(parts) / len(parts), f"{words_found:.0%} of the expected words{figures}")

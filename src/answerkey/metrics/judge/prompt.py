@@ -41,7 +41,7 @@ class ShownPart:
     title: str
     text: str
 
-    def fenced(self, marker: str) -> str:
+    def fence(self, marker: str) -> str:
         return f"{marker} {self.title}\n{self.text}\n"
 
 
@@ -58,16 +58,16 @@ class Frame:
         """Ours has the same first message for every pair, which endpoints can cache; then the pair's texts, fenced."""
         shown = [part for part in parts if part.text]
         if not self.own:
-            fenced = "".join(part.fenced(marker) for part in shown)
+            fenced = "".join(part.fence(marker) for part in shown)
             last = f"The marker is {marker}.\n\n{fenced}{marker} END\n{closing}"
             first = self.text.replace("{instructions}", instructions)
             return [{"role": "system", "content": first}, {"role": "user", "content": last}]
         material: dict[str, str] = {"instructions": instructions}
         for part in shown:
-            material[part.name] = material.get(part.name, "") + part.fenced(marker)
+            material[part.name] = material.get(part.name, "") + part.fence(marker)
 
-        def fill(found: re.Match[str]) -> str:
-            name = found[1]
+        def fill(match: re.Match[str]) -> str:
+            name = match[1]
             return material.get(name, "(none)\n") + (
                 "" if name == "instructions" else f"{marker} END"
             )
@@ -116,7 +116,7 @@ def _use_our_name(match: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class JudgePrompt:
     """The instructions, and for each criterion the steps of its scale, lowest first.
 
     `empty` is the score of an empty answer, set without a call; None for "not applicable".
@@ -172,7 +172,7 @@ def _digest_of(text: str, other: str | bool) -> str:
     return digest(text, other)
 
 
-def rubric_question(prompt: Prompt, pair: Pair, frame: Frame) -> JudgeQuestion:
+def rubric_question(prompt: JudgePrompt, pair: Pair, frame: Frame) -> JudgeQuestion:
     """What a judge is asked with one of our prompts about one pair."""
     listed = ", ".join(
         f'"{name}" ({low:g} to {high:g})' for name, (low, high) in prompt.scales.items()
@@ -200,10 +200,10 @@ def default_frame() -> Frame:
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
+def load_prompt(name: str) -> JudgePrompt:
     head, text = read_prompt_file(name)
     steps = {name: tuple(values) for name, values in head["scale"].items()}
-    return Prompt(
+    return JudgePrompt(
         name=name,
         instructions=text,
         steps=steps,
@@ -251,10 +251,10 @@ def shown_parts(shows: Sequence[str], pair: Pair, longest: int | None = None) ->
         for name, (title, text) in _texts(*pair).items()
         if name in shows
     ]
-    return [_trimmed(part, longest) if part.name == "contexts" else part for part in parts]
+    return [_trim(part, longest) if part.name == "contexts" else part for part in parts]
 
 
-def _trimmed(part: ShownPart, longest: int | None) -> ShownPart:
+def _trim(part: ShownPart, longest: int | None) -> ShownPart:
     if longest is not None:
         left_out = len(part.text) - longest
     else:

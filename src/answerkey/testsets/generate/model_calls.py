@@ -9,8 +9,9 @@ from pathlib import Path
 from answerkey.cache import digest
 from answerkey.coerce.values import is_mapping
 from answerkey.files import json_line, read_json
-from answerkey.llm.chat import CallTotals, Chat, Reply, Usage
+from answerkey.llm.chat import Chat, Reply
 from answerkey.llm.loose_json import find_objects
+from answerkey.llm.usage import CallTotals, Usage
 from answerkey.llm.verdict import split_reasoning
 
 

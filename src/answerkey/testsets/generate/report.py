@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
-from answerkey.llm.chat import CallTotals
+from answerkey.llm.usage import CallTotals
 from answerkey.testsets.generate.agreement import LEAST_REAL, SettingAgreement
 from answerkey.testsets.generate.made_cases import MadeCase
 from answerkey.text import format_count, short_label

@@ -13,7 +13,8 @@ import numpy as np
 
 from answerkey.embed import Embedder
 from answerkey.errors import IncompleteError, SettingsError
-from answerkey.llm.chat import CallFailed, Chat, in_threads
+from answerkey.llm.chat import CallFailed, Chat
+from answerkey.llm.threads import in_threads
 from answerkey.retrieval.corpus import Page
 from answerkey.testsets.audit.document_set import DocumentSet
 from answerkey.testsets.generate.checks import Checker

@@ -1,0 +1,60 @@
+"""Calls, tokens and cost of a model, counted over many calls."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from answerkey.llm.chat import Reply
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum; None where one part is unknown, or there is none."""
+    parts = list(values)
+    if parts and None not in parts:
+        return sum(part for part in parts if part is not None)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    """What the calls of a judge used. Unknown tokens and cost are None, never 0."""
+
+    calls: int = 0
+    failed_calls: int = 0
+    cached: int = 0
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
+    cost: float | None = None
+
+
+class Usage:
+    """Counts calls, their tokens and cost; replies from the cache cost nothing and are counted apart."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = self._cached = self._failed = 0
+        self._amounts: tuple[float | None, ...] = (0, 0, 0.0)  # tokens read and written, cost
+
+    def add(self, reply: Reply) -> None:
+        with self._lock:
+            self._calls += 1
+            used = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
+            self._amounts = tuple(map(total, zip(self._amounts, used, strict=True)))
+
+    def add_cached(self) -> None:
+        with self._lock:
+            self._cached += 1
+
+    def add_failed(self) -> None:
+        with self._lock:
+            self._failed += 1
+
+    def totals(self) -> CallTotals:
+        with self._lock:
+            if self._calls:
+                amounts = self._amounts
+            else:
+                amounts = (None, None, None)
+            return CallTotals(self._calls, self._failed, self._cached, *amounts)

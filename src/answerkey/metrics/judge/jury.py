@@ -1,0 +1,198 @@
+"""Several judges that give one score together."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TypeVar
+
+from answerkey.cache import digest
+from answerkey.errors import IncompleteError
+from answerkey.llm.cost_limit import CostLimit
+from answerkey.llm.threads import in_threads
+from answerkey.llm.usage import CallTotals, total
+from answerkey.metrics.judge.judge_per_metric import limit_judges
+from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
+from answerkey.metrics.judge.preference_question import Duel
+from answerkey.types import Pair, Requirement, Score
+
+log = logging.getLogger("answerkey.judge")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class JuryTotals(CallTotals):
+    """Also the totals of each judge, and why a judge was left out."""
+
+    judges: Mapping[str, CallTotals | None] = field(default_factory=dict[str, CallTotals | None])
+    lost: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Jury:
+    """Asks all its judges and gives one score. A judge that stops working is left out for the rest of the run.
+
+    >>> Jury([load_judge("groq"), load_judge("ollama")]).name  # doctest: +SKIP
+    'jury of llama-3.3-70b-versatile, llama3.2'
+    """
+
+    def __init__(self, judges: Sequence[Judge]) -> None:
+        self.judges = tuple(judges)
+        self.names = _distinct_names([judge.name for judge in judges])
+        self.name = f"jury of {', '.join(self.names)}"
+        self.concurrency = max((getattr(judge, "concurrency", 0) for judge in judges), default=0)
+        self._lost: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def limit_cost(self, limit: CostLimit) -> None:
+        limit_judges(self.judges, limit)
+
+    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
+        tables = self._ask(lambda judge: judge.rubric(pairs))
+        return [
+            {
+                name: self._merge({who: rows[n][name] for who, rows in tables.items()})
+                for name in row
+            }
+            for n, row in enumerate(next(iter(tables.values())))
+        ]
+
+    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
+        return self._columns(self._ask(lambda judge: judge.judge(name, pairs)))
+
+    def criteria(
+        self,
+        pairs: Sequence[Pair],
+        requirements: Sequence[Sequence[Requirement]],
+        together: bool = True,
+    ) -> list[list[Score]]:
+        tables = self._ask(lambda judge: judge.criteria(pairs, requirements, together))
+        return [
+            [
+                self._merge(
+                    {who: rows[n][m] for who, rows in tables.items()}, majority=each.kind == "pass"
+                )
+                for m, each in enumerate(row)
+            ]
+            for n, row in enumerate(requirements)
+        ]
+
+    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
+        return self._columns(self._ask(lambda judge: judge.prefer(duels)))
+
+    def usage(self) -> JuryTotals:
+        each = {name: judge.usage() for name, judge in zip(self.names, self.judges, strict=True)}
+        used = [usage for usage in each.values() if usage]
+        return JuryTotals(
+            calls=sum(usage.calls for usage in used),
+            failed_calls=sum(usage.failed_calls for usage in used),
+            cached=sum(usage.cached for usage in used),
+            prompt_tokens=total(usage.prompt_tokens for usage in used),
+            completion_tokens=total(usage.completion_tokens for usage in used),
+            cost=total(usage.cost for usage in used),
+            judges=each,
+            lost=dict(self._lost),
+        )
+
+    def fingerprint(self) -> str:
+        return f"{self.name} {digest([judge.fingerprint() for judge in self.judges])[:16]}"
+
+    def close(self) -> None:
+        for judge in self.judges:
+            judge.close()
+
+    def _ask(self, call: Callable[[Judge], T]) -> dict[str, T]:
+        """What each judge gives, by its name; raises only when no judge is left."""
+        able = [
+            (name, judge)
+            for name, judge in zip(self.names, self.judges, strict=True)
+            if name not in self._lost
+        ]
+
+        def attempt(who: tuple[str, Judge]) -> T | None:
+            try:
+                return call(who[1])
+            except IncompleteError as error:
+                with self._lock:
+                    if who[0] not in self._lost:
+                        self._lost[who[0]] = str(error)
+                        log.warning("the jury continues without %s: %s", who[0], error)
+                return None
+
+        if able:
+            outcomes = in_threads(attempt, able, len(able))
+        else:
+            outcomes = []
+        results = {
+            name: result
+            for (name, _), result in zip(able, outcomes, strict=True)
+            if result is not None
+        }
+        if not results:
+            raise IncompleteError(
+                "no judge of the jury works: "
+                + "; ".join(f"{n}: {e}" for n, e in self._lost.items())
+            )
+        return results
+
+    def _columns(self, columns: dict[str, list[Score]]) -> list[Score]:
+        count = len(next(iter(columns.values())))
+        return [
+            self._merge({who: scores[n] for who, scores in columns.items()}) for n in range(count)
+        ]
+
+    def _merge(self, scores: dict[str, Score], majority: bool = False) -> Score:
+        """One score from those of the judges; an error only where no judge has a value and one has an error."""
+        values = {who: score.value for who, score in scores.items() if score.value is not None}
+        errors = {
+            who: score.error for who, score in scores.items() if score.error is not None
+        } | self._lost
+        details = _details(scores) | {"jury": {who: values.get(who) for who in self.names}}
+        if errors:
+            details["jury_errors"] = errors
+        if not values:
+            if errors:
+                return Score.failed(
+                    "; ".join(f"{who}: {error}" for who, error in errors.items()), **details
+                )
+            return next(iter(scores.values()))
+        middle = median(values.values())
+        spread = max(values.values()) - min(values.values())
+        details["spread"] = spread
+        nearest = min(values, key=lambda who: abs(values[who] - middle))
+        reason = scores[nearest].reason
+        if majority and middle == 0.5:
+            middle = 0.0
+            reason = f"the jury is split evenly: {reason}"
+        elif spread:
+            grades = ", ".join(f"{who} {value:g}" for who, value in values.items())
+            reason = f"{reason} (the jury disagrees: {grades})"
+        if "quote" in scores[nearest].details:
+            details["quote"] = scores[nearest].details["quote"]
+        return Score(middle, reason, details=details)
+
+
+def _details(scores: dict[str, Score]) -> dict[str, object]:
+    """What all calls used together; their replies by judge."""
+    calls = [score.details for score in scores.values() if score.details.get("call")]
+    return {
+        "raw": {who: score.details.get("raw", "") for who, score in scores.items()},
+        "model": ", ".join(scores),
+        **of_all_calls(calls),
+        "call": digest([each["call"] for each in calls])[:16] if calls else "",
+        "flags": sorted(
+            {flag for score in scores.values() for flag in score.details.get("flags", ())}
+        ),
+    }
+
+
+def _distinct_names(names: Sequence[str]) -> list[str]:
+    """The same model twice gets a number."""
+    seen: dict[str, int] = {}
+    made: list[str] = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        made.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return made
