@@ -1,6 +1,6 @@
 """`python -m answerkey` is `answerkey`."""
 
-from answerkey.cli.main import main
+from answerkey.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -10,7 +10,8 @@ import pytest
 from tests.support.tiny_models import make_classes
 
 import answerkey as ak
-from answerkey.calibrate.pair_models import auroc, calibration_error
+from answerkey.calibrate.agreement import auroc
+from answerkey.calibrate.pair_models import calibration_error
 from answerkey.entailment import load
 
 CONTEXTS = ["the museum opened in 1932"]
@@ -64,7 +65,7 @@ def test_too_few_labels_and_wrong_rows_are_errors(
 
 def test_auroc_and_calibration_error_have_known_values() -> None:
     labels = np.array([1, 0, 1, 0])
-    assert auroc(np.array([0.9, 0.1, 0.8, 0.2]), labels) == 1.0
-    assert auroc(np.array([0.5, 0.5, 0.5, 0.5]), labels) == 0.5
-    assert auroc(np.array([0.1, 0.9, 0.2, 0.8]), labels) == 0.0
+    assert auroc(np.array([0.9, 0.1, 0.8, 0.2]), labels == 1) == 1.0
+    assert auroc(np.array([0.5, 0.5, 0.5, 0.5]), labels == 1) == 0.5
+    assert auroc(np.array([0.1, 0.9, 0.2, 0.8]), labels == 1) == 0.0
     assert calibration_error(np.array([0.5, 0.5, 0.5, 0.5]), labels) == pytest.approx(0.0)

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from answerkey.calibrate.agreement import auroc
 from answerkey.entailment.calibrated import CalibratedPairModel
 from answerkey.entailment.model_cards import CardFigure, Combination, ModelCard
 from answerkey.entailment.pair_model import RawPairModel
@@ -55,7 +56,7 @@ class LabelledAnswers:
         )
 
 
-def read_labelled(path: Path, *, one_means_unsupported: bool = False) -> LabelledAnswers:
+def read_labelled_answers(path: Path, *, one_means_unsupported: bool = False) -> LabelledAnswers:
     """Rows of JSON lines with `contexts` (or `premise`), `answer` (or `statement`), `label`, and maybe `group`."""
     pairs: list[Pair] = []
     labels: list[int] = []
@@ -128,7 +129,7 @@ def _combine(
     groups = [data.groups[n] for n in kept]
     rows = answer_features([data.pairs[n] for n in kept], CalibratedPairModel(model, card))
     table = _column([row or {} for row in rows], FEATURES)
-    gain = auroc(_left_out(table, labels, groups), labels) - auroc(table[:, 0], labels)
+    gain = _area(_left_out(table, labels, groups), labels) - _area(table[:, 0], labels)
     if gain < _GAIN:
         return None
     *weights, intercept = _fit(table, labels)
@@ -166,17 +167,12 @@ def _left_out(table: Floats, labels: NDArray[np.int64], groups: Sequence[str]) -
     return shares
 
 
-def auroc(scores: Floats, labels: NDArray[np.int64]) -> float:
-    """The share of (supported, unsupported) pairs in the right order; a tie counts half."""
-    ranks = np.searchsorted(np.sort(scores), scores, "left") + np.searchsorted(
-        np.sort(scores), scores, "right"
-    )
-    yes = int(labels.sum())
-    no = len(labels) - yes
-    if not yes or not no:
+def _area(scores: Floats, labels: NDArray[np.int64]) -> float:
+    """The AUROC; 0.5 for a drawn sample with one class only, which says nothing either way."""
+    area = auroc(scores, labels == 1)
+    if area is None:
         return 0.5
-    ranks_of_yes = (ranks[labels == 1] + 1) / 2
-    return float((ranks_of_yes.sum() - yes * (yes + 1) / 2) / (yes * no))
+    return area
 
 
 def _interval(scores: Floats, labels: NDArray[np.int64], groups: Sequence[str]) -> CardFigure:
@@ -190,15 +186,15 @@ def _interval(scores: Floats, labels: NDArray[np.int64], groups: Sequence[str]) 
     for _ in range(_DRAWS):
         drawn: list[int] = draw.integers(0, len(parts), len(parts)).tolist()
         rows = np.concatenate([parts[n] for n in drawn])
-        values.append(auroc(scores[rows], labels[rows]))
+        values.append(_area(scores[rows], labels[rows]))
     low, high = np.quantile(values, [0.025, 0.975])
-    return CardFigure(*(round(float(x), 4) for x in (auroc(scores, labels), low, high)))
+    return CardFigure(*(round(float(x), 4) for x in (_area(scores, labels), low, high)))
 
 
 def _packaged_auroc(pairs: Sequence[Pair], labels: NDArray[np.int64]) -> float:
     """The AUROC of `groundedness` with the packaged model on the same rows."""
     values = [score.value for score in groundedness(pairs)]
-    return round(auroc(np.array([0.5 if v is None else v for v in values]), labels), 4)
+    return round(_area(np.array([0.5 if v is None else v for v in values]), labels), 4)
 
 
 def calibration_error(shares: Floats, labels: NDArray[np.int64]) -> float:

@@ -23,7 +23,8 @@ from answerkey.calibrate.calibration import (
     calibration_text,
 )
 from answerkey.calibrate.label_order import label_order
-from answerkey.calibrate.labels import all_labels, measure_labelled, read_labelled
+from answerkey.calibrate.labelled_answers import measure_labelled, read_labelled
+from answerkey.calibrate.labels import all_labels
 from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.cli.output import COUNT, PATH, WholeNumber, done, json_option, print_result, say
 from answerkey.cli.run_folder import RUN
@@ -166,22 +167,22 @@ def _calibrations(path: Path, metrics: list[str], given: TomlTable) -> list[Cali
         table["embedding"] = given["model"]
     if judge := judge_settings(given["judge"], given["judge_model"]) or (suite and suite.judge):
         table["judge"] = judge
-    asked_suite = suite_of(table, suite.folder if suite else Path())
-    asked_suite = replace(asked_suite, criteria=suite.criteria if suite else ())
+    labels_suite = suite_of(table, suite.folder if suite else Path())
+    labels_suite = replace(labels_suite, criteria=suite.criteria if suite else ())
     labelled = read_labelled(path, given["label"], given["group"], given["limit"])
     if labelled.unlabelled:
         say(f"{labelled.unlabelled} rows have no label and are left out")
-    passes = measure_labelled(labelled, asked_suite, given["repeats"], _progress())
+    passes = measure_labelled(labelled, labels_suite, given["repeats"], _progress())
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
-    asked = CalibrationOptions(given["positive"], given["label_cut"], given["aim"])
+    options = CalibrationOptions(given["positive"], given["label_cut"], given["aim"])
     calibrations = [
         calibrate_metric(
-            name, find(name).facts.better, [columns[name] for columns in passes], rows, asked
+            name, find(name).facts.better, [columns[name] for columns in passes], rows, options
         )
         for name in passes[0]
     ]
-    _remember(calibrations, path, asked_suite)
+    _remember(calibrations, path, labels_suite)
     return calibrations
 
 
@@ -296,14 +297,14 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     labelled = all_labels(run, labels)
     places = {n: labelled[case] for n, case in enumerate(rows.id) if case in labelled}
     order = list(islice(label_order(rows.quality, rows.passed, places), count))
-    found: list[TomlTable] = []
+    next_cases: list[TomlTable] = []
     lines: list[str] = []
     for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True):
         case = rows.id[n]
         question = rows.question[n]
         passed = rows.passed[n]
         answer = excerpt(outcome.response.answer or outcome.response.error or "")
-        found.append(
+        next_cases.append(
             {
                 "id": case,
                 "question": question,
@@ -316,7 +317,11 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
             f"{case}  {'passed' if passed else 'failed'}  {question[:80]}  →  {answer[:80]}"
         )
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, labelled)
-    record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": found}
+    record = {
+        "labels": len(places),
+        "corrected": asdict(rate) if rate else None,
+        "next": next_cases,
+    }
     if rate:
         corrected = corrected_line(rate)
     else:

@@ -36,6 +36,7 @@ _PATH_IS_UNUSABLE = (
     errno.ENAMETOOLONG,
     errno.ENOENT,
 )
+_INTERRUPTED = Ending(EXIT_INTERRUPTED, "stopped before anything was finished")
 # Plain lists and texts end without a last line: there is nothing to conclude.
 _WITHOUT_ENDING = {"completion", "metrics", "profiles", "skill", "-h", "--help", "--version"}
 
@@ -105,7 +106,7 @@ def _run() -> int:
     try:
         return _run_command()
     except click.exceptions.Abort:
-        return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))
+        return end(_INTERRUPTED)
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             usage = error.ctx.get_usage()
@@ -180,8 +181,20 @@ def _one_line(message: str) -> str:
 
 def _report_bug(error: Exception) -> int:
     """A mistake of ours: the traceback, and what to report."""
+    if _is_interrupt(error):
+        return end(_INTERRUPTED)
     traceback.print_exception(error)
     what = " ".join(str(error).split())[:200]
     versions = f"answerkey {__version__}, Python {platform.python_version()}"
     request = f"please report this with the traceback above ({versions})"
     return end(Ending(EXIT_BUG, f"{type(error).__name__}: {what}; {request}"))
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind the error: loading a module may wrap it in an error of its own."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

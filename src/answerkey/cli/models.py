@@ -156,12 +156,12 @@ def check_model_command(
     Example:
       answerkey models check MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli --data labelled.jsonl
     """
-    from answerkey.calibrate.pair_models import make_card, read_labelled
+    from answerkey.calibrate.pair_models import make_card, read_labelled_answers
     from answerkey.entailment.calibrated import CalibratedPairModel
     from answerkey.entailment.load import load_pair_model
     from answerkey.entailment.model_cards import write_card
 
-    labelled = read_labelled(data, one_means_unsupported=label_means == "unsupported")
+    labelled = read_labelled_answers(data, one_means_unsupported=label_means == "unsupported")
     model = load_pair_model(name, revision=revision)
     if not isinstance(model, CalibratedPairModel):
         raise SettingsError("the packaged model is calibrated already; name another one")

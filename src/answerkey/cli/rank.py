@@ -146,7 +146,7 @@ def _write_experiment(
 
 
 def _show_result(result: Ranked, names: Sequence[str], types: Mapping[str, str]) -> None:
-    scored = len(result.labelled)
+    scored = len(result.labelled_queries)
     width = max(map(len, names), default=0)
     for name, value in result.mean.items():
         show(
@@ -187,7 +187,7 @@ def _result_json(result: Ranked, types: Mapping[str, str]) -> dict[str, object]:
 def _queries_by_type(result: Ranked, types: Mapping[str, str]) -> dict[str, list[str]]:
     """The labelled queries of each type; empty where there are not at least two types."""
     groups: dict[str, list[str]] = {}
-    for query in result.labelled:
+    for query in result.labelled_queries:
         groups.setdefault(types.get(query, "no type"), []).append(query)
     if len(groups) > 1:
         return dict(sorted(groups.items()))
@@ -198,7 +198,7 @@ def _print_configurations(
     results: Mapping[str, Ranked], names: Sequence[str], types: Mapping[str, str], *, as_json: bool
 ) -> None:
     best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
-    labelled = results[best].labelled
+    labelled = results[best].labelled_queries
     differences: Differences = {setup: {} for setup in results if setup != best}
     for setup, metrics in differences.items():
         for name in names:

@@ -279,7 +279,7 @@ def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_jso
         _list_chunks("on another page", verification.wrong)
         _list_chunks("on no page", verification.lost)
         _list_chunks("names no page of these PDFs", verification.unreadable)
-    if verification.passed:
+    if verification.is_right:
         code = EXIT_OK
     else:
         code = EXIT_GATE

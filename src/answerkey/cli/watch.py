@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from answerkey.calibrate.labels import read_labelled
+from answerkey.calibrate.labelled_answers import read_labelled
 from answerkey.cases.loader import case_files, read_file, relative_name
 from answerkey.cli.output import COUNT, PATH, end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import allow_code_option

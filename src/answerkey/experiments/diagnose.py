@@ -51,15 +51,15 @@ def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
     note = ranked_too_low(evidence)
     return Diagnosis(
         queries=len({*evidence.labels, *evidence.rankings}),
-        labelled=len(evidence.labelled),
+        labelled=len(evidence.labelled_queries),
         score=score,
         findings=tuple(findings),
         notes=() if note is None else (note,),
-        checked=_checked(evidence),
+        checked=_checked_parts(evidence),
     )
 
 
-def _checked(evidence: RetrievalEvidence) -> tuple[str, ...]:
+def _checked_parts(evidence: RetrievalEvidence) -> tuple[str, ...]:
     """The parts that could be checked: a check that was not made has not passed."""
     available = {
         "labels": True,

@@ -46,19 +46,19 @@ class RetrievalEvidence:
         return [page for page, grade in self.labels[query].items() if grade > 0]
 
     @property
-    def labelled(self) -> list[str]:
+    def labelled_queries(self) -> list[str]:
         """The queries with a relevant page."""
         return [query for query in self.labels if self.relevant(query)]
 
     @property
     def labels_of_labelled(self) -> dict[str, Mapping[str, float]]:
-        return {query: self.labels[query] for query in self.labelled}
+        return {query: self.labels[query] for query in self.labelled_queries}
 
     def score(self) -> float | None:
         """Mean nDCG@5 over the labelled queries, pages counted once; None if nothing is scored."""
-        if not self.rankings or not self.labelled:
+        if not self.rankings or not self.labelled_queries:
             return None
-        run = {query: self.rankings.get(query, ()) for query in self.labelled}
+        run = {query: self.rankings.get(query, ()) for query in self.labelled_queries}
         return score_rankings(run, self.labels, [MEASURE]).mean[MEASURE]
 
     def with_labels(self, labels: Grades) -> RetrievalEvidence:

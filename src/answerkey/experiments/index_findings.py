@@ -74,7 +74,7 @@ def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 
 def _score_by_chunk(evidence: RetrievalEvidence) -> str:
-    run = {query: evidence.rankings.get(query, ()) for query in evidence.labelled}
+    run = {query: evidence.rankings.get(query, ()) for query in evidence.labelled_queries}
     score = score_rankings(run, evidence.labels, [MEASURE], "chunk").mean[MEASURE]
     if score is None:
         return ""
@@ -147,7 +147,7 @@ def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     if not unknown or len(foreign) < _MANY * len(unknown):
         return None
     worst = Counter(word for query in foreign for word in content[query] if documents.is_new(word))
-    rest = {q: evidence.labels[q] for q in evidence.labelled if q not in foreign}
+    rest = {q: evidence.labels[q] for q in evidence.labelled_queries if q not in foreign}
     return RetrievalFinding(
         "vocabulary_mismatch",
         f"{share_text(len(foreign), len(unknown))} questions use words that the documents do not",
@@ -188,11 +188,11 @@ def _content_words(questions: Mapping[str, str]) -> dict[str, set[str]]:
 def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Pages that are found, but below the cut: not a fault of the data."""
     deepest = max((len(ranking) for ranking in evidence.rankings.values()), default=0)
-    if not evidence.labelled or deepest <= MEASURE_K:
+    if not evidence.labelled_queries or deepest <= MEASURE_K:
         return None
     near = f"recall@{MEASURE_K}"
     deep = f"recall@{DEEP}"
-    run = {query: evidence.rankings.get(query, ()) for query in evidence.labelled}
+    run = {query: evidence.rankings.get(query, ()) for query in evidence.labelled_queries}
     means = score_rankings(run, evidence.labels, [near, deep]).mean
     near_recall = means[near] or 0.0
     deep_recall = means[deep] or 0.0

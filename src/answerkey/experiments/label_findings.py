@@ -144,7 +144,7 @@ class _ShiftTrial:
 
 def _is_beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
     """For few queries: whether so many shifted labels stand first in their rankings by chance."""
-    queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
+    queries = [query for query in evidence.labelled_queries if evidence.rankings.get(query)]
     shifted = shift_pages({query: evidence.labels[query] for query in queries}, shift)
     first = sum(shifted[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
     if first == 0:
@@ -162,7 +162,9 @@ def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Without rankings: the smallest shift that brings labels into the index."""
     if evidence.index_ids is None:
         return None
-    labels = {query: dict.fromkeys(evidence.relevant(query), 1.0) for query in evidence.labelled}
+    labels = {
+        query: dict.fromkeys(evidence.relevant(query), 1.0) for query in evidence.labelled_queries
+    }
     names = PageNames(evidence.index_ids, evidence.documents)
     shift = matching_shift(labels, names)
     if shift is None:
@@ -198,7 +200,7 @@ def unlabelled_queries(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     queries += [query for query in evidence.rankings if query not in evidence.labels]
     if not queries:
         return None
-    total = len(queries) + len(evidence.labelled)
+    total = len(queries) + len(evidence.labelled_queries)
     return RetrievalFinding(
         "unlabelled",
         f"{share_text(len(queries), total)} queries have no relevant page",
@@ -210,13 +212,15 @@ def unlabelled_queries(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 def missing_queries(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Labelled queries that the rankings lack: each counts as 0."""
-    queries = [query for query in evidence.labelled if query not in evidence.rankings]
+    queries = [query for query in evidence.labelled_queries if query not in evidence.rankings]
     if not evidence.rankings or not queries:
         return None
     kept = {
-        query: evidence.labels[query] for query in evidence.labelled if query in evidence.rankings
+        query: evidence.labels[query]
+        for query in evidence.labelled_queries
+        if query in evidence.rankings
     }
-    share = share_text(len(queries), len(evidence.labelled))
+    share = share_text(len(queries), len(evidence.labelled_queries))
     return RetrievalFinding(
         "missing_queries",
         f"{share} labelled queries have no ranking and count as 0",
@@ -229,7 +233,9 @@ def missing_queries(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 def _scores(evidence: RetrievalEvidence, labels: Grades, measure: str = MEASURE) -> Floats:
     """The measure of each labelled query that has a ranking."""
-    queries = [query for query in evidence.labelled if query in evidence.rankings][:_MOST_QUERIES]
+    queries = [query for query in evidence.labelled_queries if query in evidence.rankings][
+        :_MOST_QUERIES
+    ]
     run = {query: evidence.rankings[query][:DEEP] for query in queries}
     kept = {query: labels[query] for query in queries}
     return score_rankings(run, kept, [measure]).columns[measure]

@@ -70,10 +70,10 @@ class PageNames:
         return None
 
     def _find_in_document(self, stem: str, page: str) -> str | None:
-        found = self._places.get((stem, page))
-        if found is None and (not self.documents or self.documents == {stem}):
+        place = self._places.get((stem, page))
+        if place is None and (not self.documents or self.documents == {stem}):
             return self._places.get(("", page))
-        return found
+        return place
 
     def near(self, label: str) -> str:
         """Advice on the id that the label may mean; "" where nothing is near."""

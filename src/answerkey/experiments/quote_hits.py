@@ -81,13 +81,13 @@ def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
             for rank, share in _quote_ranks(rankings[variant, query], held):
                 places.append((variant * queries + query, rank, share))
     places.sort()
-    found = Places(
+    quote_places = Places(
         np.array([query for query, _, _ in places], np.int64),
         np.array([rank for _, rank, _ in places], np.int64),
         np.array([share for _, _, share in places], float),
     )
     ideal = ideal_places([{str(n): 1.0 for n in range(len(row))} for row in labels.quotes])
-    return Hits(variants * queries, found, repeat_places(ideal, variants, queries))
+    return Hits(variants * queries, quote_places, repeat_places(ideal, variants, queries))
 
 
 def _quote_ranks(

@@ -121,9 +121,11 @@ class Sweep:
             for row, variant in enumerate(self.variants)
             if variant.setup == setup and not variant.stage and variant.alpha is not None
         ]
-        asked = [row for row in rows if self.variants[row].alpha in self.plan.asked_alphas]
-        if asked or rows:
-            return asked or rows  # an index without a model has only α = 0
+        of_settings = [row for row in rows if self.variants[row].alpha in self.plan.asked_alphas]
+        if of_settings:
+            return of_settings
+        if rows:  # an index without a model has only α = 0
+            return rows
         # Recorded rankings may have no α at all.
         return [row for row, variant in enumerate(self.variants) if variant.setup == setup]
 
@@ -232,7 +234,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         chosen=np.concatenate([part.chosen for part in measured]),
         rankings=np.concatenate([part.rankings for part in measured]),
         pages=pages,
-        labelled=_labelled(prepared),
+        labelled=_has_labels(prepared),
         milliseconds=np.concatenate(milliseconds),
         places=(),
         topk={},
@@ -280,7 +282,7 @@ def _check_prepared(prepared: PreparedSweep) -> None:
         raise InputError(problem)
 
 
-def _labelled(prepared: PreparedSweep) -> NDArray[np.bool_]:
+def _has_labels(prepared: PreparedSweep) -> NDArray[np.bool_]:
     """Which cases have a quote or a relevant page."""
     labelled: list[bool] = []
     for case, quotes in zip(prepared.cases, prepared.quotes, strict=True):

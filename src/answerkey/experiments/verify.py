@@ -63,7 +63,7 @@ class Verification:
     shift: int | None
 
     @property
-    def passed(self) -> bool:
+    def is_right(self) -> bool:
         return self.right == self.chunks
 
     @property
@@ -87,7 +87,7 @@ class Verification:
         return {
             **asdict(self),
             "share": self.right / self.chunks,
-            "passed": self.passed,
+            "passed": self.is_right,
             "sentence": self.sentence,
         }
 
@@ -130,10 +130,10 @@ def verify_chunks(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Veri
     for chunk in chunks:
         place, best, share = search.locate(chunk)
         if best and share >= _LEAST_SHARE:
-            found = f"{best[0]}#{best[1]}"
+            found_page = f"{best[0]}#{best[1]}"
         else:
-            found = ""
-        by_place[place].append(WrongPage(chunk.id, chunk.page, found, share, chunk.text[:120]))
+            found_page = ""
+        by_place[place].append(WrongPage(chunk.id, chunk.page, found_page, share, chunk.text[:120]))
         key = search.page_key(chunk)
         if place is ChunkPlace.WRONG and best and key and best[0] == key[0]:
             shifts[best[1] - key[1]] += 1

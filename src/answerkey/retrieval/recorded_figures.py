@@ -104,7 +104,7 @@ def read_long_table(path: Path) -> LongTable | None:
         return None
     # Several rows of one setting are its queries: the table then holds values, not means.
     values = {
-        metric: [(at, sum(found) / len(found)) for at, found in sorted(points.items())]
+        metric: [(at, sum(column) / len(column)) for at, column in sorted(points.items())]
         for metric, points in collected.items()
     }
     return LongTable(parameter, values)

@@ -60,7 +60,7 @@ class Ranked:
         }
 
     @cached_property
-    def labelled(self) -> list[str]:
+    def labelled_queries(self) -> list[str]:
         unlabelled = set(self.unlabelled)
         return [query for query in self.ids if query not in unlabelled]
 
@@ -70,7 +70,7 @@ class Ranked:
 
         by_query = dict(zip(self.ids, self.columns[metric].tolist(), strict=True))
         if queries is None:
-            chosen = self.labelled
+            chosen = self.labelled_queries
         else:
             chosen = queries
         return np.array([by_query.get(query, 0.0) for query in chosen])
@@ -102,7 +102,7 @@ class Ranked:
 
     def _counts(self) -> str:
         return (
-            f"{len(self.labelled)} of {len(self.ids)} queries labelled, "
+            f"{len(self.labelled_queries)} of {len(self.ids)} queries labelled, "
             f"{len(self.missing)} missing from the rankings"
         )
 
