@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pickle
-import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.langchain_store import pickle_of_langchain
 from tests.support.own_files import Cli, Write, results
 
 TEXTS = {"12": "Refunds are paid within 30 days.", "34": "The warranty lasts two years."}
@@ -55,7 +54,11 @@ def test_faiss_chunks_with_text_and_page(faiss_recall: Callable[[str], Any], wri
 def test_a_faiss_folder_that_langchain_saved(
     faiss_recall: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "store" / "index.pkl").write_bytes(_langchain_pickle(TEXTS))
+    (tmp_path / "store" / "index.pkl").write_bytes(
+        pickle_of_langchain(
+            [(text, {"page_number": page, "page": int(page) - 1}) for page, text in TEXTS.items()]
+        )
+    )
     assert faiss_recall('index = "store"') == [1.0, 1.0]
 
 
@@ -68,28 +71,3 @@ def test_a_pickle_that_could_run_code_is_refused_with_the_way_to_export(
     snippet = message.partition("export its chunks instead: ")[2].partition("; then set")[0]
     compile(snippet, "snippet", "exec")
     assert "writelines" in snippet
-
-
-def _langchain_pickle(texts: dict[str, str]) -> bytes:
-    """As LangChain pickles it; its classes exist only while it is written."""
-    modules = {
-        "langchain_core.documents.base": "Document",
-        "langchain_community.docstore.in_memory": "InMemoryDocstore",
-    }
-    made = {name: type(name, (), {"__module__": module}) for module, name in modules.items()}
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name in modules.items():
-            for n in range(1, module.count(".") + 2):
-                patch.setitem(
-                    sys.modules, ".".join(module.split(".")[:n]), types.ModuleType(module)
-                )
-            setattr(sys.modules[module], name, made[name])
-        documents = {}
-        for number, (page, text) in enumerate(texts.items()):
-            document = documents[f"d{number}"] = made["Document"]()
-            document.__dict__.update(
-                page_content=text, metadata={"page_number": page, "page": int(page) - 1}
-            )
-        store = made["InMemoryDocstore"]()
-        store.__dict__["_dict"] = documents
-        return pickle.dumps((store, {number: f"d{number}" for number in range(len(texts))}))

@@ -44,6 +44,7 @@ class Arguments:
     jobs: int | None = _DEFAULT_RUN.jobs
     variants: Sequence[str] = ()
     user: Mapping[str, object] | None = None
+    settings: Mapping[str, Mapping[str, object]] | None = None
 
 
 def make_suite(arguments: Arguments) -> tuple[Suite, list[Metric]]:
@@ -69,6 +70,9 @@ def make_suite(arguments: Arguments) -> tuple[Suite, list[Metric]]:
     if arguments.variants:
         table = {"kinds": list(arguments.variants)}
         suite = replace(suite, variants=read_table(VariantsTable, table, "variants"))
+    if arguments.settings is not None:
+        settings = {name: dict(table) for name, table in arguments.settings.items()}
+        suite = replace(suite, settings=settings)
     if arguments.user is not None:
         suite = replace(suite, user=read_table(UserTable, arguments.user, "user"))
     return replace(suite, **_read_models(arguments)), functions

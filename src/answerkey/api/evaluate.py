@@ -52,6 +52,7 @@ def evaluate(
     repeats: int = 1,
     variants: Sequence[str] = (),
     user: Mapping[str, object] | None = None,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
     limit: int | None = None,
     jobs: int | None = None,
     name: str = "evaluate",
@@ -74,6 +75,7 @@ def evaluate(
       `variants.typos.drop <= 0.05` is answered in `Run.variants.gates`.
     - `user`: `{"goal": …, "persona": …, "max_turns": …}` makes each case a conversation with a simulated user, played by
       the model of `judge`.
+    - `settings`: settings of single metrics, as in a suite's [settings]: `{"recall@5": {"ids": "page"}}`.
     - `jobs`: processes that compute the metrics; by default one per core where there are many cases. Functions given as
       `metrics`, a network judge and `target` stay in this process.
     - `out`: a folder for a run folder with all reports; by default nothing is written.
@@ -115,6 +117,7 @@ def evaluate(
         jobs=jobs,
         variants=variants,
         user=user,
+        settings=settings,
     )
     suite, functions = make_suite(arguments)
     frame = data if is_pandas(data) else None

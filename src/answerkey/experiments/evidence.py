@@ -30,8 +30,9 @@ Grades = Mapping[str, Mapping[str, float]]
 class RetrievalEvidence:
     """`rankings` keep repeats. `index_ids` has a page id per chunk, None if the index is unknown.
 
-    `texts` are the texts of the chunks; `configurations` counts the settings whose rankings are
-    here, named `configuration/query` where there are several.
+    `page_numbers` maps an id to the number of its page. `texts` are the texts of the chunks.
+    `configurations` counts the settings whose rankings are here, named `configuration/query` where
+    there are several.
     """
 
     labels: Grades
@@ -41,6 +42,7 @@ class RetrievalEvidence:
     questions: Mapping[str, str] = field(default_factory=dict[str, str])
     documents: Sequence[str] = ()
     configurations: int = 1
+    page_numbers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def relevant(self, query: str) -> list[str]:
         return [page for page, grade in self.labels[query].items() if grade > 0]
@@ -66,9 +68,15 @@ class RetrievalEvidence:
 
     def with_ids(self, style: IdStyle) -> RetrievalEvidence:
         """The same evidence with all ids in another style."""
+
+        def rename(page: str) -> str:
+            if style == "page" and page in self.page_numbers:
+                return self.page_numbers[page]
+            return rename_id(page, style)
+
         index_ids = self.index_ids
         if index_ids is not None:
-            index_ids = [rename_id(page, style) for page in index_ids]
+            index_ids = [rename(page) for page in index_ids]
         return replace(
             self,
             labels={
@@ -76,8 +84,7 @@ class RetrievalEvidence:
                 for query, row in self.labels.items()
             },
             rankings={
-                query: [rename_id(page, style) for page in row]
-                for query, row in self.rankings.items()
+                query: [rename(page) for page in row] for query, row in self.rankings.items()
             },
             index_ids=index_ids,
         )
@@ -87,7 +94,9 @@ class RetrievalEvidence:
         ids = self.index_ids
         if ids is None:
             ids = list(dict.fromkeys(page for row in self.rankings.values() for page in row))
-        return check_labels(self.labels_of_labelled, ids, self.documents)
+        return check_labels(
+            self.labels_of_labelled, ids, self.documents, set(self.page_numbers.values())
+        )
 
 
 def evidence_of_suite(
@@ -119,6 +128,7 @@ def evidence_of_suite(
         texts=[chunk.text for chunk in index.chunks],
         questions={case.id: case.question for case in cases},
         documents=sorted({chunk.document for chunk in index.chunks}),
+        page_numbers={chunk.page: chunk.number for chunk in index.chunks if chunk.number},
     )
 
 

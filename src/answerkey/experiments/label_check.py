@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from answerkey.coerce.passage_fields import clean_id
@@ -76,8 +76,16 @@ class LabelCheck:
         return "".join(f"; {one}" for one in advice[:3])
 
 
-def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = ()) -> LabelCheck:
-    """Every label under the name that the index has for it, and the missing ones."""
+def check_labels(
+    labels: Grades,
+    ids: Sequence[str],
+    documents: Iterable[str] = (),
+    page_numbers: Collection[str] = (),
+) -> LabelCheck:
+    """Every label under the name that the index has for it, and the missing ones.
+
+    `page_numbers` are the pages of chunks that have ids of their own.
+    """
     names = PageNames(ids, documents)
     resolved: dict[str, dict[str, float]] = {}
     missing: dict[str, str] = {}
@@ -93,7 +101,7 @@ def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = 
                 if match is None:
                     missing[label] = ""
     if missing:
-        style = matching_style(list(missing), ids)
+        style = matching_style(list(missing), ids, page_numbers)
     else:
         style = None
     for label in list(missing)[:_EXPLAINED]:
@@ -112,7 +120,9 @@ def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = 
     )
 
 
-def matching_style(missing: Sequence[str], ids: Iterable[str]) -> IdStyle | None:
+def matching_style(
+    missing: Sequence[str], ids: Iterable[str], page_numbers: Collection[str] = ()
+) -> IdStyle | None:
     """The setting `ids` under which most of the missing labels would match; None if there is none.
 
     Bare pages (`34`) over several documents need "page", names of documents "document".
@@ -126,6 +136,8 @@ def matching_style(missing: Sequence[str], ids: Iterable[str]) -> IdStyle | None
         matches = sum(rename_id(label, style) == label and label in renamed for label in missing)
         if matches > len(missing) / 2:
             return style
+    if sum(label in page_numbers for label in missing) > len(missing) / 2:
+        return "page"
     return None
 
 

@@ -179,7 +179,8 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
         for case, quote in zip(cases, quotes, strict=True)
     ]
     documents = {chunk.document for chunk in setups[0].chunks}
-    check = check_labels(collect_labels(with_pages), setups[0].pages, documents)
+    page_numbers = {chunk.number for chunk in setups[0].chunks if chunk.number}
+    check = check_labels(collect_labels(with_pages), setups[0].pages, documents, page_numbers)
     return PreparedSweep(settings, cases, setups, check, quotes)
 
 

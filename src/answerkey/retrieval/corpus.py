@@ -12,6 +12,7 @@ from pathlib import Path
 
 from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
+from answerkey.coerce.passage_fields import PAGE_KEYS, collect_fields
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_list, is_mapping, valid_text
 from answerkey.config.retrieval_tables import IdStyle
@@ -22,9 +23,9 @@ TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
 # The records of a JSON object may stand under one of these keys.
 LISTS = ("chunks", "documents", "pages", "passages", "data")
-# A record's own id; `chunk_id` is not one, because labels name pages rather than chunks.
 # In a folder with this file is a run of ours, whose results are no documents.
 _RUN_FILE = "run.json"
+# A record's own id; `chunk_id` is not one, because labels name pages rather than chunks.
 _OWN_ID_KEYS = ("id", "_id", "doc_id", "chunk_link")
 _TITLE_KEYS = ("title", "heading", "chunk_heading")
 _RECORD = '{"id": …, "title": …, "text": …}'
@@ -60,8 +61,10 @@ def name_pages(pages: Sequence[Page], ids: IdStyle) -> list[Page]:
     """The pages with their ids in the given style.
 
     A chunk without a number (`N/A`) in a document that has pages names no page: its id is "".
+    A record's own id counts for "auto" only.
     """
-    paged = {page.document for page in pages if page.number is not None and not page.id}
+    by_place = [page for page in pages if ids != "auto" or not page.id]
+    paged = {page.document for page in by_place if page.number is not None}
     style = ids
     if ids == "auto":
         is_one_book = len(paged) == 1 and not any(page.id for page in pages)
@@ -158,15 +161,16 @@ def _read_records(records: Iterable[tuple[Place, object]]) -> Iterator[Page]:
             record = {**record, "text": record["contents"]}
         passage = as_passages(record, "text", place)[0]
         name = passage.id or passage.page
-        if not name:
+        if not name and not _names_a_page(record):
             raise InputError(f"{place}: no id and no page; expected {_RECORD}")
         title = _title_of(record)
         text = _with_title(passage.text, title)
-        document = passage.document or _document_of_link(name)
-        if passage.document and not _has_own_id(record):
-            yield Page("", text, document, passage.page, title)
-        else:
+        has_place = passage.page or passage.document or _names_a_page(record)
+        if name and (_has_own_id(record) or not has_place):
+            document = passage.document or _document_of_link(name)
             yield Page(name, text, document, passage.page, title)
+        else:
+            yield Page("", text, passage.document or "", passage.page, title)
 
 
 def _title_of(record: Mapping[str, object]) -> str:
@@ -183,6 +187,12 @@ def _document_of_link(name: str) -> str:
 
 def _has_own_id(record: Mapping[str, object]) -> bool:
     return any(record.get(key) not in (None, "") for key in _OWN_ID_KEYS)
+
+
+def _names_a_page(record: Mapping[str, object]) -> bool:
+    """Whether the record has a field for its page, even if it says `N/A`."""
+    fields = collect_fields(record)
+    return any(key in fields for key in PAGE_KEYS)
 
 
 def _with_title(text: str, title: str) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from answerkey.coerce.decode import warn_once
-from answerkey.coerce.labels import align_labels
+from answerkey.coerce.labels import align_labels, page_parts
 from answerkey.coerce.passage_fields import clean_id, passage_id
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError, did_you_mean
@@ -31,6 +31,7 @@ UNITS = ("page", "chunk")
 UNLABELLED = "unlabelled: no page is marked relevant for this case"
 ABOVE_ONE = 'above 1, as several chunks of one page are each counted (unit = "chunk")'
 OTHER_IDS = 'no label matches a retrieved id; with ids = "page" they would match'
+NO_PAGES = "the labels are page numbers, and no retrieved id names a page"
 Ranking = Sequence[str] | Mapping[str, float]
 _ROUNDING = 1e-9
 _of_ranking = partial(Facts, needs=("retrieved", "relevant"), empty="0 for an empty ranking")
@@ -244,10 +245,15 @@ def ranking_metrics(
         )
         rankings.append(ranking)
         labels.append(align_labels(grades, ranking))
-        notes.append(OTHER_IDS if needs_page_ids(labels[-1], ranking) else "")
-    if any(notes):
+        notes.append(_note_on_ids(labels[-1], ranking))
+    if OTHER_IDS in notes:
         setting = f'[settings."{names[0]}"] ids = "page"'
         warn_once(f"{OTHER_IDS}; set {setting} for each ranking metric in the suite")
+    if NO_PAGES in notes:
+        warn_once(
+            f'{NO_PAGES}; set ids = "page" in [target] if its kind is "rag", '
+            "else let the target return the `page` of each passage"
+        )
     hits = hits_in_rankings(rankings, labels, unit)
     is_labelled = hits.relevant > 0
     scores: dict[str, list[Score]] = {}
@@ -263,6 +269,17 @@ def _make_score(value: float, is_labelled: bool, note: str) -> Score:
     if not is_labelled:
         return Score.not_applicable(UNLABELLED)
     return Score(value, ABOVE_ONE if value > 1.0 + _ROUNDING else note)
+
+
+def _note_on_ids(labels: Mapping[str, float], ranking: Sequence[str]) -> str:
+    """Why no label can be one of the retrieved ids; "" where one may be."""
+    if needs_page_ids(labels, ranking):
+        return OTHER_IDS
+    relevant = [name for name, grade in labels.items() if grade > 0]
+    are_pages = bool(relevant) and all(name.isdigit() for name in relevant)
+    if are_pages and ranking and not any(page_parts(name).page.isdigit() for name in ranking):
+        return NO_PAGES
+    return ""
 
 
 def needs_page_ids(labels: Mapping[str, float], ranking: Sequence[str]) -> bool:

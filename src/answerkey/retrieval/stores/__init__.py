@@ -53,7 +53,7 @@ def _name_rows(passages: Sequence[Passage], keys: Sequence[Hashable], ids: IdSty
     for passage, key in zip(passages, keys, strict=True):
         if passage.page or (style == "document" and passage.document):
             names.append(name_page(passage.document, passage.page, style))
-        elif passage.document in paged and passage.document is not None:
+        elif passage.document in paged:
             names.append("")
         elif style == "document#page":
             names.append(passage.document or passage.id or str(key))
