@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from answerkey.cases.seen_hashes import SeenHashes
 from answerkey.cases.whole_conversation import is_whole
 from answerkey.coerce.decode import warn_once
 from answerkey.errors import InputError
@@ -20,26 +21,26 @@ def check_cases(
 ) -> Iterator[Case]:
     """The same cases; a second use of an id stops with its place."""
     # Hashes take a tenth of the memory of the ids and questions themselves.
-    ids: set[int] = set()
-    questions: set[int] = set()
+    ids = SeenHashes()
+    questions = SeenHashes()
     first_ids: dict[int, str] = {}
-    repeated: list[str] = []
+    repeats = _Repeats()
     file = None
     number = 0
+    is_empty = True
     for case in cases:
         if case.source_file == file:
             number = number + 1
         else:
             number = 1
         file = case.source_file
-        key = hash(case.id)
-        if key in ids:
+        is_empty = False
+        if not ids.add(hash(case.id)):
             place = describe_place(file, number)
             raise InputError(
                 f'{place}, column "id": the id "{case.id}" is used twice; give each case an id of '
                 "its own (ids of Q&A files come from the file's name and the question's number)"
             )
-        ids.add(key)
         question = hash(
             (
                 case.question,
@@ -48,28 +49,44 @@ def check_cases(
                 bool(case.extra) and is_whole(case),
             )
         )
-        if question in questions:
-            original = first_ids.get(question)
-            repeated.append(f"{case.id} (same as {original})" if original else case.id)
+        if not questions.add(question):
+            repeats.add(case.id, first_ids.get(question))
         elif len(first_ids) < _MOST_REMEMBERED:
             first_ids[question] = case.id
-        questions.add(question)
         yield case
-    if not ids:
+    if is_empty:
         raise InputError(f"{where}: no case found; expected at least one question")
-    if repeated:
-        warn_once(f"{where}: {_describe_repeats(repeated)}")
+    if repeats.count:
+        warn_once(f"{where}: {repeats.describe()}")
 
 
-def _describe_repeats(repeated: list[str]) -> str:
-    shown = ", ".join(repeated[:_MOST_LISTED])
-    if len(repeated) > _MOST_LISTED:
-        shown += ", …"
-    count = format_count(len(repeated), "case")
-    if len(repeated) == 1:
+class _Repeats:
+    """Counts the cases that repeat a question, and keeps the first few of them to name them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._examples: list[str] = []
+
+    def add(self, case_id: str, original: str | None) -> None:
+        self.count += 1
+        if len(self._examples) == _MOST_LISTED:
+            return
+        if original:
+            self._examples.append(f"{case_id} (same as {original})")
+        else:
+            self._examples.append(case_id)
+
+    def describe(self) -> str:
+        shown = ", ".join(self._examples)
+        if self.count > _MOST_LISTED:
+            shown += ", …"
+        count = format_count(self.count, "case")
+        if self.count == 1:
+            return (
+                f"{count} repeats an earlier question: {shown}. "
+                "Remove it, or keep it to count it twice"
+            )
         return (
-            f"{count} repeats an earlier question: {shown}. Remove it, or keep it to count it twice"
+            f"{count} repeat an earlier question: {shown}. "
+            "Remove them, or keep them to count it twice"
         )
-    return (
-        f"{count} repeat an earlier question: {shown}. Remove them, or keep them to count it twice"
-    )

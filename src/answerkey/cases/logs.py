@@ -26,6 +26,8 @@ from answerkey.types import Case
 Cells = Mapping[str, object]
 _MOST_SESSIONS = 20_000  # open sessions that are remembered; older ones start anew
 _MOST_TURNS = 20  # earlier turns of a session that a case keeps
+# Texts of all remembered sessions together. 20,000 sessions with long answers would take 400 MB.
+_MOST_CHARACTERS = 16_000_000
 _LABELS = frozenset(
     {"expected", "expected_route", "acceptable_routes", "relevant", "answer_criteria", "criteria"}
 )
@@ -121,16 +123,29 @@ class _Sessions:
 
     def __init__(self) -> None:
         self._turns: OrderedDict[str, list[dict[str, object]]] = OrderedDict()
+        self._characters = 0
 
     def turns(self, session: str) -> list[dict[str, object]]:
         return self._turns.get(session, [])
 
     def add(self, session: str, question: object, answer: object) -> None:
+        # A new list, because rows that were read hold the old one as their history.
         turns = [*self.turns(session), {"user": question, "answer": answer or ""}]
+        self._characters += _length(turns[-1])
+        for dropped in turns[:-_MOST_TURNS]:
+            self._characters -= _length(dropped)
         self._turns[session] = turns[-_MOST_TURNS:]
         self._turns.move_to_end(session)
-        while len(self._turns) > _MOST_SESSIONS:
-            self._turns.popitem(last=False)
+        while len(self._turns) > _MOST_SESSIONS or self._is_too_long():
+            _, oldest = self._turns.popitem(last=False)
+            self._characters -= sum(_length(turn) for turn in oldest)
+
+    def _is_too_long(self) -> bool:
+        return self._characters > _MOST_CHARACTERS and len(self._turns) > 1
+
+
+def _length(turn: Mapping[str, object]) -> int:
+    return sum(len(value) for value in turn.values() if isinstance(value, str))
 
 
 def _read_log_row(row: Cells, sessions: _Sessions) -> dict[str, object]:
