@@ -105,8 +105,7 @@ def cross_validate_threshold(
     values: NumberArray, positive: NumberArray, groups: Groups, aim: Aim = "balanced"
 ) -> tuple[Agreement, list[float]] | None:
     """Agreement on rows left out of the fit, five folds, a group never split; and the thresholds fitted."""
-    member, count = _members(len(values), groups)
-    folds = (np.random.default_rng(SEED).permutation(count) % FOLDS)[member]
+    folds = assign_folds(len(values), groups)
     decided, judged = np.zeros((2, len(values)), dtype=bool)
     thresholds: list[float] = []
     for fold in range(FOLDS):
@@ -120,6 +119,12 @@ def cross_validate_threshold(
     if not judged.any():
         return None
     return agreement(decided[judged], positive[judged]), thresholds
+
+
+def assign_folds(n: int, groups: Groups = None) -> NDArray[np.int64]:
+    """The fold of each row, at random but always the same; a group is never split."""
+    member, count = _members(n, groups)
+    return (np.random.default_rng(SEED).permutation(count) % FOLDS)[member]
 
 
 def _members(n: int, groups: Groups) -> tuple[NumberArray, int]:

@@ -183,7 +183,7 @@ def calibrate_metric(
         groups = [rows.groups[n] for n in kept]
     cut = options.label_cut
     if cut is None:
-        cut = _middle_of(rows.labels)
+        cut = middle_of(rows.labels)
     positive = labels > cut
     raw = auroc(values, positive)
     direction = direction_of(better, raw, options.positive)
@@ -247,7 +247,7 @@ class _AurocIntervals:
     over_length: list[float] | None = None
 
 
-def _middle_of(labels: Sequence[float]) -> float:
+def middle_of(labels: Sequence[float]) -> float:
     """Labels above it are positive: ½ for 0 and 1, else the middle of their range."""
     low = min(labels)
     high = max(labels)

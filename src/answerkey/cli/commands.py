@@ -62,7 +62,7 @@ _MODULES = {
     "sweep": "retrieval",
     "diagnose": "retrieval",
     "verify": "retrieval",
-    "label-next": "calibrate",
+    "label-next": "label_next",
     "metrics": "catalogue",
     "profiles": "catalogue",
     "completion": "main",
