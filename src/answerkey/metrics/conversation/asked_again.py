@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from answerkey.language.dates import dates
+from answerkey.language.numbers import in_digits
 from answerkey.language.sentences import content_stems
 from answerkey.language.times import clock_times
 from answerkey.metrics.conversation.read_turns import (
@@ -18,7 +20,7 @@ from answerkey.metrics.conversation.read_turns import (
     split_sentences,
     value_list,
 )
-from answerkey.text import numbers
+from answerkey.text import numbers, words
 from answerkey.types import Turn
 
 _EMAIL = re.compile(r"\S+@\S+\.\w+")
@@ -32,6 +34,9 @@ _SIZE = re.compile(r"\bsize\s+\w+|\b(?:small|medium|large|xl|xxl)\b", re.IGNOREC
 _AGE = re.compile(
     r"\b\d{1,3}[- ]years?[- ]old\b|\bborn\b|\bi am \d{1,3}\b|\bi'm \d{1,3}\b", re.IGNORECASE
 )
+_REQUESTED_NOUN = re.compile(r"\b(?:which|what|your)\s+(\w{3,})", re.IGNORECASE)
+_LONGEST_REPLY = 6  # words of a message that only replies
+_MOST_VALUES = 6  # words of a reply that repeats one thing
 _NEAR = 40  # characters between the noun and its code
 _SAME_QUESTION = 0.6  # share of the words of what is asked for
 
@@ -49,12 +54,51 @@ def find_repetition(turns: Sequence[Turn], place: int) -> Repetition | None:
     answer = turns[place].answer
     if has_phrase(answer, phrase_list("excuses")):
         return None
-    messages = [turn.user for turn in turns[: place + 1]]
-    for question in questions_in(answer):
+    messages = [turn.user for n, turn in enumerate(turns[: place + 1]) if not _is_reply(turns, n)]
+    questions = questions_in(answer)
+    for question in questions:
         message = _find_message(question, messages) or _find_earlier_reply(question, turns, place)
         if message:
             return Repetition(question, message)
+    if len(questions) == 1 and place + 1 < len(turns):
+        message = _find_repeated_words(questions[0], turns, place)
+        if message:
+            return Repetition(questions[0], message)
     return None
+
+
+def _is_reply(turns: Sequence[Turn], place: int) -> bool:
+    """Whether a short message replies to a question: its value belongs to that question only."""
+    if place == 0 or len(turns[place].user.split()) > _LONGEST_REPLY:
+        return False
+    return bool(questions_in(turns[place - 1].answer))
+
+
+def _find_repeated_words(question: str, turns: Sequence[Turn], place: int) -> str:
+    """The earlier message that has all words of the user's reply to the question.
+
+    Somebody who answers "Six" after "a table for six" has been asked again, whatever was asked for.
+    """
+    reply = turns[place + 1].user
+    if reply.rstrip().endswith("?") or not set(words(question)).isdisjoint(phrase_list("anew")):
+        return ""
+    values = _value_words(reply) - _filler_stems()
+    if not values or len(values) > _MOST_VALUES or values & _value_words(question):
+        return ""  # a choice that the bot offers may be named again
+    for turn in turns[: place + 1]:
+        if values <= _value_words(turn.user):
+            return turn.user
+    return ""
+
+
+def _value_words(text: str) -> set[str]:
+    """The stems and figures of a text; "six" is 6."""
+    return content_stems(in_digits(text))
+
+
+@cache
+def _filler_stems() -> frozenset[str]:
+    return frozenset(stem for word in phrase_list("reply_fillers") for stem in content_stems(word))
 
 
 def questions_in(answer: str) -> list[str]:
@@ -76,7 +120,7 @@ def _find_message(question: str, messages: Sequence[str]) -> str:
     for message in messages:
         if slot is not None and _gives(slot, question, message):
             return message
-        if slot is None and _states(question, message):
+        if slot is None and (_states(question, message) or _has_value_of_noun(question, message)):
             return message
     return ""
 
@@ -170,6 +214,19 @@ def _states(question: str, message: str) -> bool:
     return False
 
 
+def _has_value_of_noun(question: str, message: str) -> bool:
+    """Whether a code or name follows the noun that the question asks for: "flat 12B"."""
+    asks_for_code = not set(words(question)).isdisjoint(phrase_list("code_words"))
+    for match in _REQUESTED_NOUN.finditer(question):
+        value = rf"\b{re.escape(match[1])}s?\s+(?:(?i:of|is|called|named)\s+)?(?P<value>[\w-]+)"
+        for stated in re.finditer(rf"(?i:{value})", message):
+            is_code = any(sign.isdigit() for sign in stated["value"])
+            is_name = stated["value"][:1].isupper() and not asks_for_code
+            if is_code or is_name:
+                return True
+    return False
+
+
 def _find_earlier_reply(question: str, turns: Sequence[Turn], place: int) -> str:
     """The reply to an earlier question for the same thing."""
     slot = _find_slot(question)
@@ -202,6 +259,11 @@ def _asks_the_same(question: str, other: str, slot: Slot | None) -> bool:
         # "How many adults?" and "How many rooms?" ask for two things, as do user and order number.
         if slot.nouns:
             return not set(_nouns_of(slot, question)).isdisjoint(_nouns_of(slot, other))
+        if slot.gives in ("date", "time"):
+            # "When would you like to travel?" and "… to return?" ask for two dates.
+            subject = _subject(question)
+            other_subject = _subject(other)
+            return not subject or not other_subject or bool(subject & other_subject)
         return slot.gives != "count" or _first_noun(question) == _first_noun(other)
     if slot is not None:
         return False

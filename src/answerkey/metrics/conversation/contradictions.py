@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
 from answerkey.language.claims import claims
 from answerkey.language.dates import dates, without_dates
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
-from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list
+from answerkey.language.words import opposites
+from answerkey.metrics.agreement.comparable import read
+from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.entailed import entail
 from answerkey.text import numbers, words
 from answerkey.types import Turn
 
+# Measured on the 142 conversations that were written before these limits were set.
+_RELATED = 0.33  # least cosine of two statements about one thing that share a word
+_CLOSELY_RELATED = 0.5  # and of two that share none: "deliver to Ireland", "ship outside the UK"
+_SAME_FIGURE = 0.55  # cosine from which two figures are figures of the same thing
+_DENIED_BY_MODEL = 0.5  # mean probability of a contradiction that needs no further sign
+_DOUBTED_BY_MODEL = 0.15  # the same beside a negation that only one of the two statements has
+_SUPPORTED_BY_MODEL = 0.9  # from here on the model overrules words that look opposite
+
 _SHARED = 2  # content words that two statements about one thing have in common
 _SAME_WORDS = 0.5  # share of the content words that both have
 _SHORTEST = 4  # words of a statement; shorter ones are headings
-_SURE = 0.9  # probability of the entailment model, beside the rules
-_DENIED = 0.8  # probability by which the model alone decides about names
-_DENIED_SURELY = 0.88  # and about anything else
+_SHORTEST_CLAUSE = 3
 _LABEL = re.compile(r"^[\W\d]*[\w /-]{1,30}:")
 _NAME = re.compile(r"(?<!^)\b[A-Z][a-z]+\b")
+# "Around an hour, but you cannot take a pushchair" says two things.
+_CLAUSE = re.compile(
+    r",?\s+(?:but|since|because|although|however|whereas)\s+|;\s+", re.IGNORECASE
+)
 _MOST_CLAIMS = 40
+_MOST_PAIRS = 200  # for the model: the pairs that are most alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,71 +51,123 @@ class Contradiction:
     earlier: str
 
 
-def find_contradiction(turns: Sequence[Turn], place: int) -> Contradiction | None:
+@dataclass(frozen=True)
+class _StatementPair:
+    """A statement, an earlier one, and the words that the user brought up in between."""
+
+    statement: str
+    earlier: str
+    exchange: str  # the earlier question and the whole answer to it
+    changed: frozenset[str]
+
+    @cached_property
+    def stems(self) -> set[str]:
+        return _stems(self.statement)
+
+    @cached_property
+    def earlier_stems(self) -> set[str]:
+        return _stems(self.earlier)
+
+    @cached_property
+    def shared(self) -> int:
+        return len(self.stems & self.earlier_stems)
+
+    @property
+    def is_about_something_else(self) -> bool:
+        """Whether the statement is about what the user asked later: "And for children?"."""
+        if content_stems(self.statement) & self.changed:
+            return True
+        return plain(self.statement).startswith(phrase_list("consequences"))
+
+    @cached_property
+    def has_other_polarity(self) -> bool:
+        return (read(self.statement).negations > 0) != (read(self.earlier).negations > 0)
+
+    @cached_property
+    def has_opposite_words(self) -> bool:
+        """Whether a word of one is the opposite of a word of the other: "free", "costs"."""
+        other_words = frozenset(read(self.statement).vocabulary)
+        return any(
+            opposites().get(word, frozenset()) & other_words for word in read(self.earlier).content
+        )
+
+
+def find_contradiction(
+    turns: Sequence[Turn], place: int, embed: Embedder
+) -> Contradiction | None:
     """A statement of the answer at `place` that contradicts an earlier answer.
 
     A bot that corrects itself, and says so, does not contradict itself.
     """
-    answer = turns[place].answer
-    if has_phrase(answer, phrase_list("corrections")):
+    if has_phrase(turns[place].answer, phrase_list("corrections")):
         return None
-    statements = _statements(answer)
+    pairs = list(_pair_statements(turns, place))
+    for pair in pairs:
+        if _is_contradicted_by_rules(pair):
+            return Contradiction(pair.statement, pair.earlier)
+    return _find_by_meaning(pairs, embed)
+
+
+def _pair_statements(turns: Sequence[Turn], place: int) -> Iterator[_StatementPair]:
+    statements = _statements(turns[place].answer)
     for earlier in range(place):
+        exchange = f"{turns[earlier].user} {turns[earlier].answer}"
         changed = _new_conditions(turns, earlier, place)
         for old in _statements(turns[earlier].answer):
             for new in statements:
-                if _is_contradiction(new, old, changed):
-                    return Contradiction(new, old)
-    return None
+                yield _StatementPair(new, old, exchange, changed)
 
 
 def _statements(answer: str) -> list[str]:
     if refusal(answer) == "full":
         return []
-    # "Departure: 9:00" in a list says nothing without its heading.
-    return [
-        claim
-        for claim in claims(answer)[:_MOST_CLAIMS]
-        if not _LABEL.match(claim) and len(claim.split()) >= _SHORTEST
-    ]
+    statements: list[str] = []
+    for claim in claims(answer)[:_MOST_CLAIMS]:
+        # "Departure: 9:00" in a list says nothing without its heading.
+        if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:
+            continue
+        clauses = [each for each in _CLAUSE.split(claim) if len(each.split()) >= _SHORTEST_CLAUSE]
+        statements += clauses or [claim]
+    return statements
 
 
-def _new_conditions(turns: Sequence[Turn], earlier: int, place: int) -> set[str]:
+def _new_conditions(turns: Sequence[Turn], earlier: int, place: int) -> frozenset[str]:
     """Words of later messages of the user that the earlier exchange does not have.
 
     "And for children?" asks about another case: another figure is no contradiction then.
     """
     before = content_stems(f"{turns[earlier].user}\n{turns[earlier].answer}")
     later = content_stems("\n".join(turn.user for turn in turns[earlier + 1 : place + 1]))
-    return later - before
-
-
-def _is_contradiction(statement: str, earlier: str, changed: set[str]) -> bool:
-    stems = _stems(statement)
-    earlier_stems = _stems(earlier)
-    if _has_other_name(statement, earlier, changed):
-        return _is_denied_by_model(statement, earlier)
-    if stems & changed:
-        return False
-    if _has_other_date(statement, earlier):
-        return True
-    shared = len(stems & earlier_stems)
-    if shared < _SHARED:
-        return False
-    if _is_restricted(statement, earlier) or _is_restricted(earlier, statement):
-        return True
-    if shared / len(stems | earlier_stems) < _SAME_WORDS:
-        return False
-    if not _differ_in_one_figure(statement, earlier):
-        return False
-    if not contradicts(statement, earlier) and not contradicts(earlier, statement):
-        return _is_denied_by_model(statement, earlier, _DENIED_SURELY)
-    return _has_model_no_doubt(statement, earlier)
+    return frozenset(later - before)
 
 
 def _stems(statement: str) -> set[str]:
     """The content words, without figures."""
     return {stem for stem in content_stems(statement) if not stem[:1].isdigit()}
+
+
+def _is_contradicted_by_rules(pair: _StatementPair) -> bool:
+    """Whether the words alone show it; the model may object where they only look opposite."""
+    if _has_other_name(pair):
+        return _mean_denial(pair) >= _DENIED_BY_MODEL
+    if pair.is_about_something_else:
+        return False
+    if _has_other_date(pair.statement, pair.earlier):
+        return True
+    if pair.shared and pair.has_opposite_words and not pair.has_other_polarity:
+        return True
+    if pair.shared < _SHARED:
+        return False
+    if _is_restricted(pair.statement, pair.earlier) or _is_restricted(pair.earlier, pair.statement):
+        return True
+    if pair.shared / len(pair.stems | pair.earlier_stems) < _SAME_WORDS:
+        return False
+    if not _differ_in_one_figure(pair.statement, pair.earlier):
+        return False
+    is_opposed = contradicts(pair.statement, pair.earlier)
+    if not is_opposed and not contradicts(pair.earlier, pair.statement):
+        return False
+    return not _is_supported_by_model(pair)
 
 
 def _is_restricted(statement: str, earlier: str) -> bool:
@@ -120,24 +187,19 @@ def _has_other_date(statement: str, earlier: str) -> bool:
     return bool(stems) and stems == _stems(without_dates(earlier))
 
 
-def _has_other_name(statement: str, earlier: str, changed: set[str]) -> bool:
+def _has_other_name(pair: _StatementPair) -> bool:
     """Whether only a name differs: "is run by Kari Holm" and "is run by Erik Dahl"."""
-    missing = _stems(earlier) - _stems(statement)
-    names = {stem for match in _NAME.finditer(earlier) for stem in content_stems(match[0])}
-    other_names = {stem for match in _NAME.finditer(statement) for stem in content_stems(match[0])}
-    new_names = other_names - _stems(earlier)
-    shared = _stems(earlier) & _stems(statement)
-    has_same_figures = {n.value for n in numbers(earlier)} <= {n.value for n in numbers(statement)}
-    is_replaced = bool(missing) and missing <= names and bool(new_names - changed)
-    return is_replaced and has_same_figures and len(shared - names) >= _SHARED
-
-
-def _is_denied_by_model(statement: str, earlier: str, least: float = _DENIED) -> bool:
-    try:
-        pairs = entail([(earlier, statement), (statement, earlier)])
-    except SettingsError:  # the packaged model is not installed
-        return False
-    return all(pair.contradicted >= least for pair in pairs)
+    missing = pair.earlier_stems - pair.stems
+    names = {stem for match in _NAME.finditer(pair.earlier) for stem in content_stems(match[0])}
+    other_names = {
+        stem for match in _NAME.finditer(pair.statement) for stem in content_stems(match[0])
+    }
+    new_names = other_names - pair.earlier_stems
+    figures = {number.value for number in numbers(pair.earlier)}
+    has_same_figures = figures <= {number.value for number in numbers(pair.statement)}
+    is_replaced = bool(missing) and missing <= names and bool(new_names - pair.changed)
+    shared = (pair.earlier_stems & pair.stems) - names
+    return is_replaced and has_same_figures and len(shared) >= _SHARED
 
 
 def _differ_in_one_figure(statement: str, earlier: str) -> bool:
@@ -147,10 +209,77 @@ def _differ_in_one_figure(statement: str, earlier: str) -> bool:
     return len(own - other) <= 1 and len(other - own) <= 1
 
 
-def _has_model_no_doubt(statement: str, earlier: str) -> bool:
-    """The rules decide unless the entailment model is sure that one supports the other."""
-    try:
-        pairs = entail([(earlier, statement), (statement, earlier)])
-    except SettingsError:  # the packaged model is not installed
+def _find_by_meaning(pairs: Sequence[_StatementPair], embed: Embedder) -> Contradiction | None:
+    """The pair of related statements that the entailment model finds most contradictory."""
+    candidates = [pair for pair in pairs if not pair.is_about_something_else]
+    if not candidates:
+        return None
+    texts = list({text: None for pair in candidates for text in (pair.statement, pair.earlier)})
+    vectors = dict(zip(texts, embed.embed(texts), strict=True))
+    likeness = {
+        n: float(vectors[pair.statement] @ vectors[pair.earlier])
+        for n, pair in enumerate(candidates)
+    }
+    nearest = sorted(likeness, key=lambda n: -likeness[n])[:_MOST_PAIRS]
+    best: tuple[float, _StatementPair] | None = None
+    for n in nearest:
+        pair = candidates[n]
+        if not _is_related(pair, likeness[n]):
+            continue
+        if _is_part_against_all(pair, likeness[n]):
+            return Contradiction(pair.statement, pair.earlier)
+        denial = _mean_denial(pair)
+        if denial >= _least_denial(pair) and (best is None or denial > best[0]):
+            best = (denial, pair)
+    if best is None:
+        return None
+    return Contradiction(best[1].statement, best[1].earlier)
+
+
+def _is_related(pair: _StatementPair, cosine: float) -> bool:
+    """Whether both statements are about one thing, and their figures too."""
+    if cosine < _RELATED or (not pair.shared and cosine < _CLOSELY_RELATED):
+        return False
+    figures = {number.value for number in numbers(pair.statement)}
+    other_figures = {number.value for number in numbers(pair.earlier)}
+    if not figures or not other_figures or figures == other_figures:
         return True
-    return all(pair.supported < _SURE for pair in pairs)
+    # "You have 25 days a year" and "You have taken 10 days" are about two figures.
+    return cosine >= _SAME_FIGURE and _differ_in_one_figure(pair.statement, pair.earlier)
+
+
+def _is_part_against_all(pair: _StatementPair, cosine: float) -> bool:
+    """"Cancel any time in the app" and "Cancellations are only possible by letter" share no stem."""
+    is_restricted = _is_restricted(pair.statement, pair.earlier) or _is_restricted(
+        pair.earlier, pair.statement
+    )
+    return is_restricted and cosine >= _CLOSELY_RELATED
+
+
+def _least_denial(pair: _StatementPair) -> float:
+    if pair.has_other_polarity and pair.shared:
+        return _DOUBTED_BY_MODEL
+    return _DENIED_BY_MODEL
+
+
+def _mean_denial(pair: _StatementPair) -> float:
+    """The model's probability of a contradiction: both ways, and by the whole earlier exchange."""
+    try:
+        results = entail(
+            [
+                (pair.earlier, pair.statement),
+                (pair.statement, pair.earlier),
+                (pair.exchange, pair.statement),
+            ]
+        )
+    except SettingsError:  # the packaged model is not installed
+        return 0.0
+    return sum(result.contradicted for result in results) / len(results)
+
+
+def _is_supported_by_model(pair: _StatementPair) -> bool:
+    try:
+        results = entail([(pair.earlier, pair.statement), (pair.statement, pair.earlier)])
+    except SettingsError:  # the packaged model is not installed
+        return False
+    return any(result.supported >= _SUPPORTED_BY_MODEL for result in results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from answerkey.embed import Embedder, load_embedder
 from answerkey.metrics.conversation.asked_again import find_repetition
 from answerkey.metrics.conversation.contradictions import find_contradiction
 from answerkey.metrics.conversation.languages import detect_language
@@ -36,7 +37,7 @@ def _read_whole(case: Case, response: Response) -> Conversation | Score:
 
 
 @metric("resolved", uses=("answer",), empty=_EMPTY)
-def resolved(case: Case, response: Response) -> Score:
+def resolved(case: Case, response: Response, *, embed: Embedder | None = None) -> Score:
     """1 where the conversation ends with the problem solved, else 0.
 
     Solved: the user thanks and leaves, or the last question is answered. Not solved: the user
@@ -49,12 +50,14 @@ def resolved(case: Case, response: Response) -> Score:
     conversation = _read_whole(case, response)
     if isinstance(conversation, Score):
         return conversation
-    resolution = find_resolution(conversation.turns)
+    resolution = find_resolution(conversation.turns, embed or load_embedder())
     return Score(float(resolution.is_resolved), resolution.ending.value)
 
 
 @metric("turns_to_resolution", uses=("answer",), high=None, better="lower", empty=_EMPTY)
-def turns_to_resolution(case: Case, response: Response) -> Score:
+def turns_to_resolution(
+    case: Case, response: Response, *, embed: Embedder | None = None
+) -> Score:
     """Number of turns until the problem was solved; not applicable where it was not.
 
     Two questions, two answers, then thanks: 2. English only.
@@ -67,7 +70,7 @@ def turns_to_resolution(case: Case, response: Response) -> Score:
     conversation = _read_whole(case, response)
     if isinstance(conversation, Score):
         return conversation
-    resolution = find_resolution(conversation.turns)
+    resolution = find_resolution(conversation.turns, embed or load_embedder())
     if not resolution.is_resolved:
         return Score.not_applicable(f"not solved: {resolution.ending.value}")
     return Score(float(resolution.turns))
@@ -96,7 +99,9 @@ def asked_again(case: Case, response: Response) -> Score:
 
 
 @metric("contradicts_itself", needs=("answer",), better="lower", empty=_EMPTY)
-def contradicts_itself(case: Case, response: Response) -> Score:
+def contradicts_itself(
+    case: Case, response: Response, *, embed: Embedder | None = None
+) -> Score:
     """1 where an answer contradicts an earlier answer of the conversation, else 0.
 
     "Delivery takes 3 days" and later "Delivery takes 5 days". A correction that is named as one
@@ -106,7 +111,7 @@ def contradicts_itself(case: Case, response: Response) -> Score:
     if isinstance(conversation, Score):
         return conversation
     for place in conversation.judged:
-        contradiction = find_contradiction(conversation.turns, place)
+        contradiction = find_contradiction(conversation.turns, place, embed or load_embedder())
         if contradiction is None:
             continue
         statement = short_label(contradiction.statement)

@@ -69,6 +69,7 @@ class PhraseFile(msgspec.Struct, frozen=True):
     en: dict[str, tuple[str, ...]]
     slot: tuple[Slot, ...]
     values: dict[str, tuple[str, ...]]
+    hypotheses: dict[str, tuple[str, ...]]
 
 
 @cache
@@ -83,6 +84,10 @@ def phrase_list(name: str) -> tuple[str, ...]:
 
 def value_list(name: str) -> tuple[str, ...]:
     return _phrases().values[name]
+
+
+def hypothesis_list(name: str) -> tuple[str, ...]:
+    return _phrases().hypotheses[name]
 
 
 def slots() -> tuple[Slot, ...]:

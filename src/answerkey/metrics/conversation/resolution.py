@@ -6,16 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from answerkey.embed import Embedder
+from answerkey.language.quantities import figures
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
 from answerkey.metrics.conversation.asked_again import questions_in
 from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
+from answerkey.metrics.conversation.reactions import (
+    COMPLAINT,
+    DENIAL,
+    LEAVING,
+    SLIGHT_DENIAL,
+    complaint_degree,
+    denial_degree,
+    leaving_degree,
+)
 from answerkey.types import Turn
 
 _SAME_MESSAGE = 0.75  # share of the words that two messages of the user have in common
 _SHORTEST_MESSAGE = 2  # content words
 _SHORTEST_QUESTION = 3  # content words; a short reply such as "8 pm" may be given twice
 _RECENT = 2  # answers at the end
+_MOST_NEW = 0.5  # share of the words of an answer that earlier answers do not have
+_SAME_ANSWER = 0.85  # cosine; repeated answers of written conversations have 0.88 to 1
 _LONGEST_CLOSING = 25  # words; longer messages say more than thanks
 
 
@@ -42,29 +55,84 @@ class Resolution:
         return self.ending in (Ending.CONTENT, Ending.ANSWERED)
 
 
-def find_resolution(turns: Sequence[Turn]) -> Resolution:
+def find_resolution(turns: Sequence[Turn], embed: Embedder) -> Resolution:
     """How the conversation ends, and the number of turns until its problem was solved."""
     turns = _without_end_mark(turns)
     last = turns[-1]
     if is_discontent(last.user):
         return Resolution(Ending.DISCONTENT, len(turns))
-    if len(turns) > 1 and is_closing(last.user):
+    if len(turns) > 1 and is_closing(last.user) and not _only_asks(last.answer):
         before = turns[-2]
-        if refusal(before.answer) == "full" and not before.tools:
+        if _declines(before.answer) and not before.tools:
             # Thanks for nothing: politeness after a refusal is no solution.
             return Resolution(Ending.REFUSED, len(turns))
         return Resolution(Ending.CONTENT, len(turns) - 1)
     if any(_is_same_message(last.user, turn.user) for turn in turns[:-1]):
         return Resolution(Ending.REPEATED, len(turns))
-    if _repeats_answer(turns):
+    if _repeats_answer(turns) or _says_nothing_new(turns, embed):
         return Resolution(Ending.STUCK, len(turns))
     if not last.answer.strip():
         return Resolution(Ending.SILENT, len(turns))
-    if refusal(last.answer) == "full":
+    if _declines(last.answer) or _gives_up(turns):
         return Resolution(Ending.REFUSED, len(turns))
     if _only_asks(last.answer):
         return Resolution(Ending.OPEN, len(turns))
+    if _complains(turns, len(turns) - 1) or leaving_degree(last.user) >= LEAVING:
+        return Resolution(Ending.DISCONTENT, len(turns))
     return Resolution(Ending.ANSWERED, len(turns))
+
+
+def _declines(answer: str) -> bool:
+    """Whether an answer declines, by its words and by the model.
+
+    "I've unlocked it. Please try again." has the words of a refusal and is none.
+    """
+    if refusal(answer) != "full":
+        return False
+    degree = denial_degree(answer)
+    return degree == 0.0 or degree >= SLIGHT_DENIAL
+
+
+def _gives_up(turns: Sequence[Turn]) -> bool:
+    """Whether the user complained before, or was refused, and the last answer brings no help."""
+    last = turns[-1].answer
+    earlier = range(1, len(turns))
+    if denial_degree(last) >= DENIAL:
+        return any(_complains(turns, place) for place in earlier)
+    if has_phrase(last, phrase_list("deflections")):
+        return any(_declines(turn.answer) for turn in turns[:-1])
+    return False
+
+
+def _complains(turns: Sequence[Turn], place: int) -> bool:
+    """Whether a message says that the answer before it did not help.
+
+    A reply to a question of the bot describes the problem, which is no complaint.
+    """
+    message = turns[place].user
+    if place == 0 or turns[place - 1].answer.rstrip().endswith("?"):
+        return False
+    if is_discontent(message):
+        return True
+    # The model takes "So nothing is left after that?" for a complaint.
+    return not message.rstrip().endswith("?") and complaint_degree(message) >= COMPLAINT
+
+
+def _says_nothing_new(turns: Sequence[Turn], embed: Embedder) -> bool:
+    """Whether the last answer says in other words what an earlier answer said."""
+    last = turns[-1].answer
+    earlier = [turn.answer for turn in turns[:-1] if turn.answer.strip()]
+    stems = content_stems(last)
+    if not earlier or not stems:
+        return False
+    said_before = {stem for answer in earlier for stem in content_stems(answer)}
+    if len(stems - said_before) > _MOST_NEW * len(stems):
+        return False
+    old_values = {figure.value for answer in earlier for figure in figures(answer)}
+    if not {figure.value for figure in figures(last)} <= old_values:
+        return False
+    vectors = embed.embed([last, *earlier])
+    return float((vectors[1:] @ vectors[0]).max()) >= _SAME_ANSWER
 
 
 def _without_end_mark(turns: Sequence[Turn]) -> Sequence[Turn]:
