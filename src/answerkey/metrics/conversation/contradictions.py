@@ -57,6 +57,8 @@ class _StatementPair:
 
     statement: str
     earlier: str
+    question: str  # of the turn of the statement
+    earlier_question: str
     exchange: str  # the earlier question and the whole answer to it
     changed: frozenset[str]
 
@@ -77,6 +79,8 @@ class _StatementPair:
         """Whether the statement is about what the user asked later: "And for children?"."""
         if content_stems(self.statement) & self.changed:
             return True
+        if has_phrase(self.question, phrase_list("other_times")):
+            return True
         return plain(self.statement).startswith(phrase_list("consequences"))
 
     @cached_property
@@ -86,10 +90,12 @@ class _StatementPair:
     @cached_property
     def has_opposite_words(self) -> bool:
         """Whether a word of one is the opposite of a word of the other: "free", "costs"."""
-        other_words = frozenset(read(self.statement).vocabulary)
-        return any(
-            opposites().get(word, frozenset()) & other_words for word in read(self.earlier).content
-        )
+        earlier_words = set(read(self.earlier).content)
+        if plain(self.earlier).startswith(phrase_list("agreements")):
+            # "Yes, on Sundays from 8 to 6" repeats the question "Is it open?".
+            earlier_words |= set(read(self.earlier_question).content)
+        own_words = frozenset(read(self.statement).vocabulary)
+        return any(opposites().get(word, frozenset()) & own_words for word in earlier_words)
 
 
 def find_contradiction(
@@ -115,7 +121,14 @@ def _pair_statements(turns: Sequence[Turn], place: int) -> Iterator[_StatementPa
         changed = _new_conditions(turns, earlier, place)
         for old in _statements(turns[earlier].answer):
             for new in statements:
-                yield _StatementPair(new, old, exchange, changed)
+                yield _StatementPair(
+                    statement=new,
+                    earlier=old,
+                    question=turns[place].user,
+                    earlier_question=turns[earlier].user,
+                    exchange=exchange,
+                    changed=changed,
+                )
 
 
 def _statements(answer: str) -> list[str]:
@@ -214,19 +227,14 @@ def _find_by_meaning(pairs: Sequence[_StatementPair], embed: Embedder) -> Contra
     candidates = [pair for pair in pairs if not pair.is_about_something_else]
     if not candidates:
         return None
-    texts = list({text: None for pair in candidates for text in (pair.statement, pair.earlier)})
-    vectors = dict(zip(texts, embed.embed(texts), strict=True))
-    likeness = {
-        n: float(vectors[pair.statement] @ vectors[pair.earlier])
-        for n, pair in enumerate(candidates)
-    }
-    nearest = sorted(likeness, key=lambda n: -likeness[n])[:_MOST_PAIRS]
+    likeness = _measure_likeness(candidates, embed)
+    nearest = sorted(range(len(candidates)), key=lambda n: -likeness[n].of_statements)
     best: tuple[float, _StatementPair] | None = None
-    for n in nearest:
+    for n in nearest[:_MOST_PAIRS]:
         pair = candidates[n]
         if not _is_related(pair, likeness[n]):
             continue
-        if _is_part_against_all(pair, likeness[n]):
+        if _is_part_against_all(pair, likeness[n].of_statements):
             return Contradiction(pair.statement, pair.earlier)
         denial = _mean_denial(pair)
         if denial >= _least_denial(pair) and (best is None or denial > best[0]):
@@ -236,9 +244,38 @@ def _find_by_meaning(pairs: Sequence[_StatementPair], embed: Embedder) -> Contra
     return Contradiction(best[1].statement, best[1].earlier)
 
 
-def _is_related(pair: _StatementPair, cosine: float) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Likeness:
+    """Cosines of two statements, and of the two exchanges that they are part of."""
+
+    of_statements: float
+    of_exchanges: float
+
+
+def _measure_likeness(pairs: Sequence[_StatementPair], embed: Embedder) -> list[_Likeness]:
+    texts: dict[str, None] = {}
+    for pair in pairs:
+        for text in (pair.statement, pair.earlier, _with_question(pair), pair.exchange):
+            texts[text] = None
+    vectors = dict(zip(texts, embed.embed(list(texts)), strict=True))
+    return [
+        _Likeness(
+            float(vectors[pair.statement] @ vectors[pair.earlier]),
+            float(vectors[_with_question(pair)] @ vectors[pair.exchange]),
+        )
+        for pair in pairs
+    ]
+
+
+def _with_question(pair: _StatementPair) -> str:
+    return f"{pair.question} {pair.statement}"
+
+
+def _is_related(pair: _StatementPair, likeness: _Likeness) -> bool:
     """Whether both statements are about one thing, and their figures too."""
-    if cosine < _RELATED or (not pair.shared and cosine < _CLOSELY_RELATED):
+    cosine = likeness.of_statements
+    is_close = max(cosine, likeness.of_exchanges) >= _CLOSELY_RELATED
+    if cosine < _RELATED or not (pair.shared or is_close):
         return False
     figures = {number.value for number in numbers(pair.statement)}
     other_figures = {number.value for number in numbers(pair.earlier)}

@@ -67,9 +67,11 @@ def find_resolution(turns: Sequence[Turn], embed: Embedder) -> Resolution:
             # Thanks for nothing: politeness after a refusal is no solution.
             return Resolution(Ending.REFUSED, len(turns))
         return Resolution(Ending.CONTENT, len(turns) - 1)
-    if any(_is_same_message(last.user, turn.user) for turn in turns[:-1]):
+    if any(_is_same_message(last.user, turn.user) for turn in turns[:-1]) or _insists(turns):
         return Resolution(Ending.REPEATED, len(turns))
-    if _repeats_answer(turns) or _says_nothing_new(turns, embed):
+    if _repeats_answer(turns) or any(
+        _says_nothing_new(turns[:count], embed) for count in (len(turns), len(turns) - 1)
+    ):
         return Resolution(Ending.STUCK, len(turns))
     if not last.answer.strip():
         return Resolution(Ending.SILENT, len(turns))
@@ -120,10 +122,12 @@ def _complains(turns: Sequence[Turn], place: int) -> bool:
 
 def _says_nothing_new(turns: Sequence[Turn], embed: Embedder) -> bool:
     """Whether the last answer says in other words what an earlier answer said."""
-    last = turns[-1].answer
     earlier = [turn.answer for turn in turns[:-1] if turn.answer.strip()]
+    if not earlier:
+        return False
+    last = turns[-1].answer
     stems = content_stems(last)
-    if not earlier or not stems:
+    if not stems:
         return False
     said_before = {stem for answer in earlier for stem in content_stems(answer)}
     if len(stems - said_before) > _MOST_NEW * len(stems):
@@ -170,6 +174,20 @@ def _is_same_message(message: str, earlier: str) -> bool:
     if len(stems) < _SHORTEST_QUESTION or not other:
         return False
     return len(stems & other) / len(stems | other) >= _SAME_MESSAGE
+
+
+def _insists(turns: Sequence[Turn]) -> bool:
+    """Whether the last message asks for something of an earlier one that no answer speaks of."""
+    if len(turns) == 1:
+        return False
+    fillers = {stem for word in phrase_list("insisting") for stem in content_stems(word)}
+    topic = content_stems(turns[-1].user) - fillers
+    answers = {stem for turn in turns for stem in content_stems(turn.answer)}
+    if not topic or topic & answers or not turns[-1].answer.strip():
+        return False
+    if turns[-2].answer.rstrip().endswith("?"):
+        return False  # a reply to the bot's own question repeats what it must
+    return any(topic <= content_stems(turn.user) for turn in turns[:-1])
 
 
 def _only_asks(answer: str) -> bool:
