@@ -109,9 +109,16 @@ def questions_in(answer: str) -> list[str]:
             sentence, phrase_list("requests")
         )
         is_conditional = plain(sentence).startswith(phrase_list("conditions"))
-        if is_request and not is_conditional and not has_phrase(sentence, phrase_list("courtesy")):
+        if is_request and not is_conditional and not _is_courtesy(sentence):
             questions.append(sentence)
     return questions
+
+
+def _is_courtesy(sentence: str) -> bool:
+    if has_phrase(sentence, phrase_list("courtesy")):
+        return True
+    asks_for_something = not set(words(sentence)).isdisjoint(phrase_list("question_words"))
+    return has_phrase(sentence, phrase_list("offers")) and not asks_for_something
 
 
 def _find_message(question: str, messages: Sequence[str]) -> str:

@@ -24,7 +24,8 @@ from answerkey.types import Turn
 # Measured on the 142 conversations that were written before these limits were set.
 _RELATED = 0.33  # least cosine of two statements about one thing that share a word
 _CLOSELY_RELATED = 0.5  # and of two that share none: "deliver to Ireland", "ship outside the UK"
-_SAME_FIGURE = 0.55  # cosine from which two figures are figures of the same thing
+_OPPOSITE = 0.4  # and of two with opposite words: "Admission is free", "Tickets are 11 euros"
+_SAME_FIGURE = 0.5  # cosine from which two figures are figures of the same thing
 _DENIED_BY_MODEL = 0.5  # mean probability of a contradiction that needs no further sign
 _DOUBTED_BY_MODEL = 0.15  # the same beside a negation that only one of the two statements has
 _SUPPORTED_BY_MODEL = 0.9  # from here on the model overrules words that look opposite
@@ -36,9 +37,12 @@ _SHORTEST_CLAUSE = 3
 _LABEL = re.compile(r"^[\W\d]*[\w /-]{1,30}:")
 _NAME = re.compile(r"(?<!^)\b[A-Z][a-z]+\b")
 # "Around an hour, but you cannot take a pushchair" says two things.
-_CLAUSE = re.compile(
-    r",?\s+(?:but|since|because|although|however|whereas)\s+|;\s+", re.IGNORECASE
-)
+_CLAUSE = re.compile(r",?\s+(?:but|since|because|although|however|whereas)\s+|;\s+", re.IGNORECASE)
+_APOLOGY = re.compile(r"\bI(?:['’]m| am) (?:afraid|sorry),?(?: but| that)?\b\s*", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\bI\b")
+_REFERENCE = re.compile(r"\b(?:it|that|this|they|them|these|those)\b", re.IGNORECASE)
+_PRICE = re.compile(r"\d\s*(?:euros?|dollars?|pounds?|cents?|francs?)\b|[€$£]\s*\d", re.IGNORECASE)
+_LONGEST_ELLIPSIS = 5  # words of "and the café?"
 _MOST_CLAIMS = 40
 _MOST_PAIRS = 200  # for the model: the pairs that are most alike
 
@@ -81,6 +85,9 @@ class _StatementPair:
             return True
         if has_phrase(self.question, phrase_list("other_times")):
             return True
+        is_short = len(self.question.split()) <= _LONGEST_ELLIPSIS
+        if is_short and self.changed and _REFERENCE.search(self.statement):
+            return True  # "And the café?", "You need a ticket for it"
         return plain(self.statement).startswith(phrase_list("consequences"))
 
     @cached_property
@@ -95,12 +102,23 @@ class _StatementPair:
             # "Yes, on Sundays from 8 to 6" repeats the question "Is it open?".
             earlier_words |= set(read(self.earlier_question).content)
         own_words = frozenset(read(self.statement).vocabulary)
-        return any(opposites().get(word, frozenset()) & own_words for word in earlier_words)
+        if any(opposites().get(word, frozenset()) & own_words for word in earlier_words):
+            return True
+        return _oppose(self.earlier, self.statement) or _oppose(self.statement, self.earlier)
 
 
-def find_contradiction(
-    turns: Sequence[Turn], place: int, embed: Embedder
-) -> Contradiction | None:
+def _oppose(statement: str, other: str) -> bool:
+    """Whether one is free or allowed, and the other is paid for or barred."""
+    own = set(words(statement))
+    theirs = set(words(other))
+    is_free = not own.isdisjoint(phrase_list("unpaid"))
+    if is_free and (_PRICE.search(other) or not theirs.isdisjoint(phrase_list("paid"))):
+        return True
+    is_allowed = not own.isdisjoint(phrase_list("allowed"))
+    return is_allowed and not theirs.isdisjoint(phrase_list("barred"))
+
+
+def find_contradiction(turns: Sequence[Turn], place: int, embed: Embedder) -> Contradiction | None:
     """A statement of the answer at `place` that contradicts an earlier answer.
 
     A bot that corrects itself, and says so, does not contradict itself.
@@ -132,10 +150,12 @@ def _pair_statements(turns: Sequence[Turn], place: int) -> Iterator[_StatementPa
 
 
 def _statements(answer: str) -> list[str]:
-    if refusal(answer) == "full":
-        return []
+    is_refusal = refusal(answer) == "full"
     statements: list[str] = []
-    for claim in claims(answer)[:_MOST_CLAIMS]:
+    for claim in claims(_APOLOGY.sub("", answer))[:_MOST_CLAIMS]:
+        # "I cannot look that up" is no statement about the thing; "We don't repair watches" is.
+        if is_refusal and _FIRST_PERSON.search(claim):
+            continue
         # "Departure: 9:00" in a list says nothing without its heading.
         if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:
             continue
@@ -236,6 +256,8 @@ def _find_by_meaning(pairs: Sequence[_StatementPair], embed: Embedder) -> Contra
             continue
         if _is_part_against_all(pair, likeness[n].of_statements):
             return Contradiction(pair.statement, pair.earlier)
+        if _is_opposite_alike(pair, likeness[n]):
+            return Contradiction(pair.statement, pair.earlier)
         denial = _mean_denial(pair)
         if denial >= _least_denial(pair) and (best is None or denial > best[0]):
             best = (denial, pair)
@@ -274,23 +296,33 @@ def _with_question(pair: _StatementPair) -> str:
 def _is_related(pair: _StatementPair, likeness: _Likeness) -> bool:
     """Whether both statements are about one thing, and their figures too."""
     cosine = likeness.of_statements
-    is_close = max(cosine, likeness.of_exchanges) >= _CLOSELY_RELATED
-    if cosine < _RELATED or not (pair.shared or is_close):
+    closest = max(cosine, likeness.of_exchanges)
+    is_opposite = pair.has_opposite_words and cosine >= _OPPOSITE
+    if cosine < _RELATED or not (pair.shared or is_opposite or closest >= _CLOSELY_RELATED):
         return False
+    if is_opposite:
+        return True
     figures = {number.value for number in numbers(pair.statement)}
     other_figures = {number.value for number in numbers(pair.earlier)}
     if not figures or not other_figures or figures == other_figures:
         return True
     # "You have 25 days a year" and "You have taken 10 days" are about two figures.
-    return cosine >= _SAME_FIGURE and _differ_in_one_figure(pair.statement, pair.earlier)
+    return closest >= _SAME_FIGURE and _differ_in_one_figure(pair.statement, pair.earlier)
 
 
 def _is_part_against_all(pair: _StatementPair, cosine: float) -> bool:
-    """"Cancel any time in the app" and "Cancellations are only possible by letter" share no stem."""
+    """ "Cancel any time in the app" and "Cancellations are only possible by letter" share no stem."""
     is_restricted = _is_restricted(pair.statement, pair.earlier) or _is_restricted(
         pair.earlier, pair.statement
     )
     return is_restricted and cosine >= _CLOSELY_RELATED
+
+
+def _is_opposite_alike(pair: _StatementPair, likeness: _Likeness) -> bool:
+    """ "Admission is free" and "Tickets are 11 euros" share no word."""
+    if not pair.has_opposite_words or pair.has_other_polarity:
+        return False
+    return likeness.of_statements >= _OPPOSITE
 
 
 def _least_denial(pair: _StatementPair) -> float:

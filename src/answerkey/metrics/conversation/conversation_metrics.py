@@ -55,9 +55,7 @@ def resolved(case: Case, response: Response, *, embed: Embedder | None = None) -
 
 
 @metric("turns_to_resolution", uses=("answer",), high=None, better="lower", empty=_EMPTY)
-def turns_to_resolution(
-    case: Case, response: Response, *, embed: Embedder | None = None
-) -> Score:
+def turns_to_resolution(case: Case, response: Response, *, embed: Embedder | None = None) -> Score:
     """Number of turns until the problem was solved; not applicable where it was not.
 
     Two questions, two answers, then thanks: 2. English only.
@@ -99,9 +97,7 @@ def asked_again(case: Case, response: Response) -> Score:
 
 
 @metric("contradicts_itself", needs=("answer",), better="lower", empty=_EMPTY)
-def contradicts_itself(
-    case: Case, response: Response, *, embed: Embedder | None = None
-) -> Score:
+def contradicts_itself(case: Case, response: Response, *, embed: Embedder | None = None) -> Score:
     """1 where an answer contradicts an earlier answer of the conversation, else 0.
 
     "Delivery takes 3 days" and later "Delivery takes 5 days". A correction that is named as one

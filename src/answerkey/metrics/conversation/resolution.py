@@ -27,6 +27,7 @@ _SAME_MESSAGE = 0.75  # share of the words that two messages of the user have in
 _SHORTEST_MESSAGE = 2  # content words
 _SHORTEST_QUESTION = 3  # content words; a short reply such as "8 pm" may be given twice
 _RECENT = 2  # answers at the end
+_SHORTEST_ANSWER = 4  # content words by which an answer is known again
 _MOST_NEW = 0.5  # share of the words of an answer that earlier answers do not have
 _SAME_ANSWER = 0.85  # cosine; repeated answers of written conversations have 0.88 to 1
 _LONGEST_CLOSING = 25  # words; longer messages say more than thanks
@@ -97,10 +98,15 @@ def _declines(answer: str) -> bool:
 
 def _gives_up(turns: Sequence[Turn]) -> bool:
     """Whether the user complained before, or was refused, and the last answer brings no help."""
+    if len(turns) == 1:
+        return False
     last = turns[-1].answer
     earlier = range(1, len(turns))
     if denial_degree(last) >= DENIAL:
-        return any(_complains(turns, place) for place in earlier)
+        # "CL-20991", "Unfortunately the system is not available": it asked, and did not help.
+        is_reply = turns[-2].answer.rstrip().endswith("?")
+        is_denied_after_reply = is_reply and not turns[-1].user.rstrip().endswith("?")
+        return is_denied_after_reply or any(_complains(turns, place) for place in earlier)
     if has_phrase(last, phrase_list("deflections")):
         return any(_declines(turn.answer) for turn in turns[:-1])
     return False
@@ -135,6 +141,8 @@ def _says_nothing_new(turns: Sequence[Turn], embed: Embedder) -> bool:
     old_values = {figure.value for answer in earlier for figure in figures(answer)}
     if not {figure.value for figure in figures(last)} <= old_values:
         return False
+    if len(stems) >= _SHORTEST_ANSWER and any(stems <= content_stems(each) for each in earlier):
+        return True
     vectors = embed.embed([last, *earlier])
     return float((vectors[1:] @ vectors[0]).max()) >= _SAME_ANSWER
 
@@ -185,7 +193,7 @@ def _insists(turns: Sequence[Turn]) -> bool:
     answers = {stem for turn in turns for stem in content_stems(turn.answer)}
     if not topic or topic & answers or not turns[-1].answer.strip():
         return False
-    if turns[-2].answer.rstrip().endswith("?"):
+    if turns[-2].answer.rstrip().endswith("?") or not turns[-1].user.rstrip().endswith("?"):
         return False  # a reply to the bot's own question repeats what it must
     return any(topic <= content_stems(turn.user) for turn in turns[:-1])
 
