@@ -35,6 +35,7 @@ _AGE = re.compile(
     r"\b\d{1,3}[- ]years?[- ]old\b|\bborn\b|\bi am \d{1,3}\b|\bi'm \d{1,3}\b", re.IGNORECASE
 )
 _REQUESTED_NOUN = re.compile(r"\b(?:which|what|your)\s+(\w{3,})", re.IGNORECASE)
+_OPTIONS = re.compile(r"([\w-]+),? or (?:the |a |an )?([\w-]+)")
 _LONGEST_REPLY = 6  # words of a message that only replies
 _MOST_VALUES = 6  # words of a reply that repeats one thing
 _NEAR = 40  # characters between the noun and its code
@@ -83,12 +84,29 @@ def _find_repeated_words(question: str, turns: Sequence[Turn], place: int) -> st
     if reply.rstrip().endswith("?") or not set(words(question)).isdisjoint(phrase_list("anew")):
         return ""
     values = _value_words(reply) - _filler_stems()
-    if not values or len(values) > _MOST_VALUES or values & _value_words(question):
-        return ""  # a choice that the bot offers may be named again
+    if not values or len(values) > _MOST_VALUES:
+        return ""
+    options = _options_in(question)
+    if values & _value_words(question) and not values & options:
+        return ""  # the bot names the value itself: it wants it confirmed
     for turn in turns[: place + 1]:
-        if values <= _value_words(turn.user):
+        message_words = _value_words(turn.user)
+        # Somebody with two orders may be asked which of them it is about.
+        other_options = options - values
+        is_choice = bool(other_options) and other_options <= message_words
+        if values <= message_words and not is_choice:
             return turn.user
     return ""
+
+
+def _options_in(question: str) -> set[str]:
+    """The words beside "or": "front or rear"."""
+    return {
+        stem
+        for match in _OPTIONS.finditer(question)
+        for word in match.groups()
+        for stem in _value_words(word)
+    }
 
 
 def _value_words(text: str) -> set[str]:

@@ -11,6 +11,7 @@ from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
 from answerkey.language.claims import claims
 from answerkey.language.dates import dates, without_dates
+from answerkey.language.numbers import in_digits
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
 from answerkey.language.words import opposites
@@ -38,11 +39,15 @@ _LABEL = re.compile(r"^[\W\d]*[\w /-]{1,30}:")
 _NAME = re.compile(r"(?<!^)\b[A-Z][a-z]+\b")
 # "Around an hour, but you cannot take a pushchair" says two things.
 _CLAUSE = re.compile(r",?\s+(?:but|since|because|although|however|whereas)\s+|;\s+", re.IGNORECASE)
-_APOLOGY = re.compile(r"\bI(?:['’]m| am) (?:afraid|sorry),?(?: but| that)?\b\s*", re.IGNORECASE)
+_PREAMBLE = re.compile(
+    r"\bI(?:['’]m| am) (?:afraid|sorry),?(?: but| that)?\b\s*|\b(?:please )?note that\b\s*",
+    re.IGNORECASE,
+)
 _FIRST_PERSON = re.compile(r"\bI\b")
 _REFERENCE = re.compile(r"\b(?:it|that|this|they|them|these|those)\b", re.IGNORECASE)
 _PRICE = re.compile(r"\d\s*(?:euros?|dollars?|pounds?|cents?|francs?)\b|[€$£]\s*\d", re.IGNORECASE)
 _LONGEST_ELLIPSIS = 5  # words of "and the café?"
+_COUNTED = re.compile(r"\b(\d+)\s+([A-Za-z]{3,})")
 _MOST_CLAIMS = 40
 _MOST_PAIRS = 200  # for the model: the pairs that are most alike
 
@@ -81,9 +86,9 @@ class _StatementPair:
     @property
     def is_about_something_else(self) -> bool:
         """Whether the statement is about what the user asked later: "And for children?"."""
-        if content_stems(self.statement) & self.changed:
+        if content_stems(self.statement) & self.changed and not self.has_other_count:
             return True
-        if has_phrase(self.question, phrase_list("other_times")):
+        if has_phrase(self.question, phrase_list("other_times")) or _asks_about_past(self.question):
             return True
         is_short = len(self.question.split()) <= _LONGEST_ELLIPSIS
         if is_short and self.changed and _REFERENCE.search(self.statement):
@@ -93,6 +98,13 @@ class _StatementPair:
     @cached_property
     def has_other_polarity(self) -> bool:
         return (read(self.statement).negations > 0) != (read(self.earlier).negations > 0)
+
+    @cached_property
+    def has_other_count(self) -> bool:
+        """Whether both count the same things with another number: "seven seats", "nine seats"."""
+        counts = _counted_nouns(self.statement)
+        earlier_counts = _counted_nouns(self.earlier)
+        return any(counts[noun] != earlier_counts[noun] for noun in counts.keys() & earlier_counts)
 
     @cached_property
     def has_opposite_words(self) -> bool:
@@ -105,6 +117,23 @@ class _StatementPair:
         if any(opposites().get(word, frozenset()) & own_words for word in earlier_words):
             return True
         return _oppose(self.earlier, self.statement) or _oppose(self.statement, self.earlier)
+
+
+def _asks_about_past(question: str) -> bool:
+    """ "When was the launch before?" asks for what is no longer true."""
+    question_words = set(words(question))
+    return "before" in question_words and not question_words.isdisjoint(phrase_list("past_verbs"))
+
+
+def _counted_nouns(statement: str) -> dict[str, str]:
+    """Stem of a noun → the number before it; units of time, money and measure are no nouns here."""
+    counts: dict[str, str] = {}
+    for match in _COUNTED.finditer(in_digits(statement)):
+        if match[2].lower() in phrase_list("units"):
+            continue
+        for stem in content_stems(match[2]):
+            counts[stem] = match[1]
+    return counts
 
 
 def _oppose(statement: str, other: str) -> bool:
@@ -152,12 +181,14 @@ def _pair_statements(turns: Sequence[Turn], place: int) -> Iterator[_StatementPa
 def _statements(answer: str) -> list[str]:
     is_refusal = refusal(answer) == "full"
     statements: list[str] = []
-    for claim in claims(_APOLOGY.sub("", answer))[:_MOST_CLAIMS]:
+    for claim in claims(_PREAMBLE.sub("", answer))[:_MOST_CLAIMS]:
         # "I cannot look that up" is no statement about the thing; "We don't repair watches" is.
         if is_refusal and _FIRST_PERSON.search(claim):
             continue
         # "Departure: 9:00" in a list says nothing without its heading.
         if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:
+            continue
+        if plain(claim).startswith(phrase_list("no_statements")):
             continue
         clauses = [each for each in _CLAUSE.split(claim) if len(each.split()) >= _SHORTEST_CLAUSE]
         statements += clauses or [claim]
@@ -298,7 +329,7 @@ def _is_related(pair: _StatementPair, likeness: _Likeness) -> bool:
     cosine = likeness.of_statements
     closest = max(cosine, likeness.of_exchanges)
     is_opposite = pair.has_opposite_words and cosine >= _OPPOSITE
-    if cosine < _RELATED or not (pair.shared or is_opposite or closest >= _CLOSELY_RELATED):
+    if closest < _RELATED or not (pair.shared or is_opposite or closest >= _CLOSELY_RELATED):
         return False
     if is_opposite:
         return True

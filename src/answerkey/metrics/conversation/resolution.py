@@ -10,8 +10,8 @@ from answerkey.embed import Embedder
 from answerkey.language.quantities import figures
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
+from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.conversation.asked_again import questions_in
-from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
 from answerkey.metrics.conversation.reactions import (
     COMPLAINT,
     DENIAL,
@@ -21,6 +21,7 @@ from answerkey.metrics.conversation.reactions import (
     denial_degree,
     leaving_degree,
 )
+from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
 from answerkey.types import Turn
 
 _SAME_MESSAGE = 0.75  # share of the words that two messages of the user have in common
@@ -29,7 +30,7 @@ _SHORTEST_QUESTION = 3  # content words; a short reply such as "8 pm" may be giv
 _RECENT = 2  # answers at the end
 _SHORTEST_ANSWER = 4  # content words by which an answer is known again
 _MOST_NEW = 0.5  # share of the words of an answer that earlier answers do not have
-_SAME_ANSWER = 0.85  # cosine; repeated answers of written conversations have 0.88 to 1
+_SAME_ANSWER = 0.8  # cosine; repeated answers of written conversations have 0.85 to 1
 _LONGEST_CLOSING = 25  # words; longer messages say more than thanks
 
 
@@ -128,10 +129,15 @@ def _complains(turns: Sequence[Turn], place: int) -> bool:
 
 def _says_nothing_new(turns: Sequence[Turn], embed: Embedder) -> bool:
     """Whether the last answer says in other words what an earlier answer said."""
-    earlier = [turn.answer for turn in turns[:-1] if turn.answer.strip()]
+    last = turns[-1].answer
+    is_negative = read(last).negations > 0
+    earlier = [
+        turn.answer
+        for turn in turns[:-1]
+        if turn.answer.strip() and (read(turn.answer).negations > 0) == is_negative
+    ]
     if not earlier:
         return False
-    last = turns[-1].answer
     stems = content_stems(last)
     if not stems:
         return False
