@@ -101,6 +101,15 @@ def test_a_missing_answer_is_named_as_such(cli: Cli, write: Write, tmp_path: Pat
     assert "applicable" not in shown.last_line
 
 
+@pytest.mark.parametrize("missing", [None, math.nan, ""])
+def test_a_missing_answer_is_the_same_in_rows_and_in_a_data_frame(missing: object) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [{"question": "When?", "expected": "At noon", "answer": missing}, LUNCH]
+    for data in (rows, pandas.DataFrame(rows)):
+        verdict = ak.evaluate(data, profile="rag", progress=False)[0].verdict
+        assert (verdict.status, verdict.kind) == (Status.FAILED, "no answer")
+
+
 def test_data_without_answers_is_refused_at_once() -> None:
     with pytest.raises(InputError, match='no column "answer"'):
         ak.evaluate([{"question": "q", "expected": "a"}], profile="rag", progress=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,26 @@ HERE = Path(__file__).parent
 WRITTEN = HERE / "explained_cases.jsonl"
 # Written after the rules and never tuned to: the first measurement is the figure of record.
 LATER = HERE / "explained_later_cases.jsonl"
+# Written after the second set, from other domains and with longer answers.
+THIRD = HERE / "explained_third_cases.jsonl"
+# Kinds of tool calls and conversations have cases of their own in tests/profiles/test_agent.py.
+_KINDS_OF_AGENTS = {
+    Kind.WRONG_TOOL,
+    Kind.WRONG_ARGUMENT,
+    Kind.FORBIDDEN_TOOL,
+    Kind.LEAK,
+    Kind.ASKED_AGAIN,
+}
+_NAMES_BOTH = {
+    Kind.WRONG_FIGURE,
+    Kind.WRONG_NAME,
+    Kind.CONTRADICTS,
+    Kind.INCOMPLETE,
+    Kind.REFUSED,
+    Kind.SHOULD_REFUSE,
+    Kind.OFF_TOPIC,
+    Kind.NO_ANSWER,
+}
 _LABELS = ("kind", "cause", "paraphrase")
 _REGEX = {"criteria": [{"metric": "regex", "floor": 1.0, "required": True}]}
 
@@ -60,36 +82,66 @@ def explain_rows(path: Path) -> list[tuple[dict[str, Any], Outcome, tuple[str, s
     return explained
 
 
-@pytest.mark.slow
-def test_kinds_and_causes_of_the_written_cases() -> None:
-    explained = explain_rows(WRITTEN)
-    assert len(explained) == 200
+def _share_right(path: Path) -> tuple[float, float, float]:
+    """The share of right kinds, of right causes where they are clear, and of unclear causes."""
+    explained = explain_rows(path)
     kinds = [kind == row["kind"] for row, _, (_, kind, _) in explained]
     clear = [(row, cause) for row, _, (_, _, cause) in explained if cause != Cause.UNCLEAR]
     causes = [cause == row["cause"] for row, cause in clear]
-    # Measured: 198 of 200, 159 of 160, 20 % unclear.
-    assert sum(kinds) / len(kinds) >= 0.97
-    assert sum(causes) / len(causes) >= 0.97
-    assert 1 - len(clear) / len(explained) <= 0.25
-    names = [metric.name for metric in all_metrics() if "_" in metric.name or "." in metric.name]
-    for row, outcome, (why, _, _) in explained:
-        assert 0 < len(why) <= LONGEST_WHY, row["id"]
-        assert not any(name in why for name in names), why
-        assert "\n" not in why
-        assert outcome.verdict.why in ("", why)
+    unclear = (len(explained) - len(clear)) / len(explained)
+    return sum(kinds) / len(kinds), sum(causes) / len(causes), unclear
 
 
 @pytest.mark.slow
-def test_kinds_and_causes_of_cases_that_no_rule_was_tuned_to() -> None:
-    explained = explain_rows(LATER)
-    assert len(explained) == 100
-    kinds = [kind == row["kind"] for row, _, (_, kind, _) in explained]
-    causes = [
-        cause == row["cause"] for row, _, (_, _, cause) in explained if cause != Cause.UNCLEAR
-    ]
-    # At first sight: 95 of 100, 71 of 72.
-    assert sum(kinds) / len(kinds) >= 0.85
-    assert sum(causes) / len(causes) >= 0.85
+def test_kinds_and_causes_of_the_written_cases() -> None:
+    kinds, causes, unclear = _share_right(WRITTEN)
+    # Measured: 198 of 200, 160 of 160, 20 % unclear.
+    assert kinds >= 0.97
+    assert causes >= 0.97
+    assert unclear <= 0.25
+
+
+def test_there_are_enough_written_cases_of_each_kind() -> None:
+    rows = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
+    kinds = Counter(row["kind"] for row in rows)
+    assert len(rows) == 200
+    assert min(kinds.values()) >= 12
+    assert set(kinds) == set(Kind) - _KINDS_OF_AGENTS
+    assert sum(row["paraphrase"] for row in rows) == 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "least_kinds", "least_causes"),
+    [
+        # At first sight 95 of 100 and 71 of 72; now 97 of 100 and 71 of 72.
+        (LATER, 0.93, 0.96),
+        # At first sight 96 of 100 and 67 of 70, then the rules for titles of people, words left out
+        # and "before" for "after" came from its errors: 99 of 100 and 70 of 70.
+        (THIRD, 0.94, 0.937),
+    ],
+)
+def test_kinds_and_causes_of_cases_written_after_the_rules(
+    path: Path, least_kinds: float, least_causes: float
+) -> None:
+    kinds, causes, unclear = _share_right(path)
+    assert kinds >= least_kinds
+    assert causes >= least_causes
+    assert unclear <= 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [WRITTEN, LATER, THIRD])
+def test_each_sentence_is_short_and_names_no_metric(path: Path) -> None:
+    names = [metric.name for metric in all_metrics() if "_" in metric.name or "." in metric.name]
+    for row, outcome, (why, kind, _) in explain_rows(path):
+        assert 0 < len(why) <= LONGEST_WHY, row["id"]
+        assert not any(name in why for name in names), why
+        assert "\n" not in why
+        assert outcome.verdict.why in ("", why), row["id"]
+        if row.get("expected") and kind in _NAMES_BOTH:
+            # Both what was said and what was expected are there, as figures or as quotes.
+            assert re.match(r"(Says|Declines:|Gives) .+(expected|but not) .+\.$", why), why
 
 
 def explain(

@@ -30,11 +30,10 @@ def cases_of(data: object, limit: int | None = None) -> list[Case]:
     """
     if isinstance(data, (str, Path)):
         return list(islice(read_cases([data]), limit))
-    is_frame = not is_list(data) and (is_pandas(data) or hasattr(data, "iter_rows"))
-    return list(check_cases(_cases(islice(_rows(data), limit), is_frame=is_frame), NAME))
+    return list(check_cases(_cases(islice(_rows(data), limit)), NAME))
 
 
-def _cases(rows: Iterator[object], *, is_frame: bool) -> Iterator[Case]:
+def _cases(rows: Iterator[object]) -> Iterator[Case]:
     """The cases of all rows in one go: the messages of a session may be many rows."""
     first = next(rows, None)
     if first is None:
@@ -42,13 +41,14 @@ def _cases(rows: Iterator[object], *, is_frame: bool) -> Iterator[Case]:
     if isinstance(first, Case):
         return _only_cases(chain([first], rows))
     named_rows = rename_columns(_placed_rows(chain([first], rows)))
-    if is_frame:
-        named_rows = _fill_answers(named_rows)
-    return cases_of_rows(named_rows, Path(NAME))
+    return cases_of_rows(_fill_answers(named_rows), Path(NAME))
 
 
 def _fill_answers(rows: Iterable[Row]) -> Iterator[Row]:
-    """A missing answer in a data frame is an empty one, as an empty cell of a CSV file is."""
+    """A missing answer is an empty one, as an empty cell of a CSV file is.
+
+    `df.to_dict("records")` has NaN or None there, and must give what `df` itself gives.
+    """
     for row, place in rows:
         if "answer" in row and row["answer"] is None:
             row["answer"] = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import month_name
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,19 +14,13 @@ from answerkey.language.figure_match import figures_agree
 from answerkey.language.numbers import in_digits
 from answerkey.language.quantities import Figure, figures
 from answerkey.language.sentences import content_stems, pieces
-from answerkey.language.words import opposites, synonyms, word_list
+from answerkey.language.words import word_list
+from answerkey.profiles.explain.wording import LONGEST_READ, starts_with_yes_or_no
 
-_LONGEST_READ = 20_000  # characters of a text; longer passages are cut before they are compared
 _CAPITAL_RUN = regex.compile(
     r"\b\p{Lu}[\p{L}\p{N}'’-]*(?:\s+(?:(?:of|de|van|von|la)\s+)?\p{Lu}[\p{L}\p{N}'’-]*)*"
 )
-_OPENING_WORD = regex.compile(r"^\W*(yes|no|yeah|nope|true|false|correct|sure)\b", regex.IGNORECASE)
 _MONTHS = frozenset(name.casefold() for name in month_name if name)
-_YES = {"yes", "yeah", "true", "correct", "sure"}
-_YES_NO_QUESTION = regex.compile(
-    r"^\W*(?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|must|may)\b",
-    regex.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +37,7 @@ class Statement:
         if isinstance(self.value, Date) and isinstance(other.value, Date):
             return self.value.agrees(other.value) == 1.0
         if isinstance(self.value, str) and isinstance(other.value, str):
-            return _share_word(self.value, other.value)
+            return _is_same_name(self.value, other.value)
         return False
 
     def is_comparable(self, other: Statement) -> bool:
@@ -53,15 +47,26 @@ class Statement:
         return type(self.value) is type(other.value)
 
 
-def _share_word(first: str, second: str) -> bool:
-    """Whether two names have a word in common: a surname stands for the whole name."""
-    return not set(first.casefold().split()).isdisjoint(second.casefold().split())
+def _is_same_name(first: str, second: str) -> bool:
+    """Whether one name is a part of the other: a surname stands for the whole name.
+
+    A word in common is not enough: "Frost Saver" is not "Snow Saver".
+    """
+    first_words = _name_words(first)
+    second_words = _name_words(second)
+    return first_words <= second_words or second_words <= first_words
+
+
+def _name_words(name: str) -> set[str]:
+    """The words of a name without initials: "John F. Kennedy" is "John Kennedy"."""
+    words = name.casefold().replace(".", " ").split()
+    return {word for word in words if len(word) > 1} or set(words)
 
 
 @lru_cache(maxsize=2048)
-def read_figures(text: str) -> tuple[Statement, ...]:
+def find_figures(text: str) -> tuple[Statement, ...]:
     """Figures with their unit, and dates."""
-    text = text[:_LONGEST_READ]
+    text = text[:LONGEST_READ]
     read = [Statement(_date_text(date), date) for date in dates(text) if date.parts > 1]
     plain = in_digits(without_dates(text))
     for figure in figures(plain):
@@ -82,13 +87,13 @@ def _date_text(date: Date) -> str:
 
 
 @lru_cache(maxsize=2048)
-def read_names(text: str, question: str = "") -> tuple[Statement, ...]:
+def find_names(text: str, question: str = "") -> tuple[Statement, ...]:
     """Runs of words with a capital that the question does not contain, surest first.
 
     The first word of a sentence has a capital anyway; alone it is a name only if nothing better
     is found, and if it is no common word.
     """
-    text = text[:_LONGEST_READ]
+    text = text[:LONGEST_READ]
     starts = {piece.start for piece in pieces(text)}
     sure: list[Statement] = []
     doubtful: list[Statement] = []
@@ -107,7 +112,7 @@ def read_names(text: str, question: str = "") -> tuple[Statement, ...]:
 
 
 def _is_no_name(name: str, question: str) -> bool:
-    if _OPENING_WORD.match(name) or name.casefold() in _MONTHS:
+    if starts_with_yes_or_no(name) or name.casefold() in _MONTHS | word_list("honorifics"):
         return True
     stems = content_stems(name)
     return not stems or stems <= content_stems(question)
@@ -121,13 +126,13 @@ def find_rival(
     stated: Sequence[Statement], expected: Sequence[Statement]
 ) -> tuple[Statement, Statement] | None:
     """The first expected statement that is missing, with the one that stands in its place."""
-    for wanted in expected:
-        if any(wanted.is_same(statement) for statement in stated):
+    for missing in expected:
+        if any(missing.is_same(statement) for statement in stated):
             continue
         for statement in stated:
             is_right = any(statement.is_same(other) for other in expected)
-            if not is_right and statement.is_comparable(wanted):
-                return statement, wanted
+            if not is_right and statement.is_comparable(missing):
+                return statement, missing
     return None
 
 
@@ -146,66 +151,8 @@ def find_passage(statement: Statement, passages: Sequence[str]) -> int | None:
     """The number of the first passage that contains the statement, from 1."""
     for number, passage in enumerate(passages, start=1):
         if isinstance(statement.value, str):
-            if content_stems(statement.value) <= content_stems(passage[:_LONGEST_READ]):
+            if content_stems(statement.value) <= content_stems(passage[:LONGEST_READ]):
                 return number
-        elif any(statement.is_same(other) for other in read_figures(passage)):
+        elif any(statement.is_same(other) for other in find_figures(passage)):
             return number
     return None
-
-
-def polarity(text: str) -> int:
-    """1 for a yes, -1 for a no, also where it is implied by a negation."""
-    if opening := _OPENING_WORD.match(text):
-        return 1 if opening[1].casefold() in _YES else -1
-    negations = sum(piece.negations for piece in pieces(text[:_LONGEST_READ]))
-    return -1 if negations % 2 else 1
-
-
-def asks_yes_or_no(question: str) -> bool:
-    return _YES_NO_QUESTION.match(question) is not None and " or " not in question
-
-
-def starts_with_yes_or_no(text: str) -> bool:
-    return _OPENING_WORD.match(text) is not None
-
-
-def find_opposite(answer: str, expected: str) -> tuple[str, str] | None:
-    """A stem of the expected answer with its opposite in the answer: "approved", "rejected"."""
-    answer_stems = content_stems(answer)
-    for stem in sorted(content_stems(expected) - answer_stems):
-        for opposite in sorted(opposites().get(stem, frozenset()) & answer_stems):
-            return opposite, stem
-    return None
-
-
-def own_words(text: str, question: str) -> set[str]:
-    """The stems of a text that the question does not contain, without a yes or no."""
-    return content_stems(_OPENING_WORD.sub("", text)) - content_stems(question)
-
-
-def share_of_words(words: Iterable[str], text: str) -> float:
-    """The share of the stems that a text contains, itself or as a synonym."""
-    stems = list(words)
-    if not stems:
-        return 0.0
-    in_text = content_stems(text[:_LONGEST_READ])
-    return sum(_has_word(stem, in_text) for stem in stems) / len(stems)
-
-
-def _has_word(stem: str, stems: set[str]) -> bool:
-    return stem in stems or not stems.isdisjoint(synonyms().get(stem, frozenset()))
-
-
-def missing_items(answer: str, expected: str) -> list[str]:
-    """The items of an expected list that the answer does not mention."""
-    items = [item for item in split_items(expected) if content_stems(item)]
-    return [item for item in items if share_of_words(content_stems(item), answer) < 0.5]
-
-
-_ITEM_END = regex.compile(r",\s*(?:and|or)?\s+|;\s*|\s+(?:and|or)\s+")
-
-
-def split_items(text: str) -> Iterator[str]:
-    for item in _ITEM_END.split(text.strip(" .")):
-        if item.strip():
-            yield item.strip()

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from answerkey.coerce.values import is_list, is_mapping, table_of
+from answerkey.coerce.values import is_mapping, table_of
+from answerkey.profiles.explain.details import read_list, read_text
+from answerkey.profiles.explain.sentence import Failure
 from answerkey.text import short_label
 from answerkey.types import Kind, Score
 
 _SHOWN = 3
 _LONGEST_NAME = 40
 
-Failure = tuple[Kind, str]
 Scores = Mapping[str, Score]
 
 
@@ -30,68 +31,72 @@ def explain_tools(scores: Scores, failing: Collection[str]) -> Failure | None:
 
 
 def _explain_leak(score: Score) -> Failure:
-    source = _read_text(score, "source") or "a source"
-    verb = _LEAK_VERBS.get(_read_text(score, "way"), "Uses")
-    return Kind.LEAK, f"{verb} {source}, which this user must not see."
+    source = read_text(score, "source") or "a source"
+    verb = _LEAK_VERBS.get(read_text(score, "way"), "Uses")
+    return Failure(Kind.LEAK, f"{verb} {source}, which this user must not see.")
 
 
 _LEAK_VERBS = {"retrieved": "Retrieves", "quoted": "Quotes", "paraphrased": "Repeats"}
 
 
 def _explain_forbidden_tool(score: Score) -> Failure:
-    names = _join_names(_read_list(score, "called"))
-    return Kind.FORBIDDEN_TOOL, f"Called {names or 'a tool'}, which is forbidden."
+    names = _join_names(read_list(score, "called"))
+    return Failure(Kind.FORBIDDEN_TOOL, f"Called {names or 'a tool'}, which is forbidden.")
 
 
 def _explain_names(score: Score) -> Failure | None:
-    missing = _read_list(score, "missing")
-    extra = _read_list(score, "extra")
-    for entry in _read_list(score, "failed"):
+    missing = read_list(score, "missing")
+    extra = read_list(score, "extra")
+    for entry in read_list(score, "failed"):
         call = table_of(entry)
         if call.get("tool") in missing:
             error = short_label(str(call.get("error")), 60)
-            return Kind.OTHER, f"The call of {_join_names([call.get('tool')])} failed: {error}."
+            return Failure(
+                Kind.OTHER, f"The call of {_join_names([call.get('tool')])} failed: {error}."
+            )
     if missing:
         if extra:
             called = f"called {_join_names(extra)} instead"
         else:
             called = "called nothing instead"
-        return Kind.WRONG_TOOL, f"Did not call {_join_names(missing)}; {called}."
+        return Failure(Kind.WRONG_TOOL, f"Did not call {_join_names(missing)}; {called}.")
     if extra:
-        return Kind.WRONG_TOOL, f"Called {_join_names(extra)}, expected no call."
+        return Failure(Kind.WRONG_TOOL, f"Called {_join_names(extra)}, expected no call.")
     return None
 
 
 def _explain_order(score: Score) -> Failure | None:
-    called = _read_list(score, "called")
-    expected = _read_list(score, "expected")
+    called = read_list(score, "called")
+    expected = read_list(score, "expected")
     missing = [name for name in expected if name not in called]
     if missing:
-        return Kind.WRONG_TOOL, f"Did not call {_join_names(missing)}."
+        return Failure(Kind.WRONG_TOOL, f"Did not call {_join_names(missing)}.")
     right = _join_names(expected, 5)
-    return Kind.WRONG_TOOL, f"Called {_join_names(called, 5)} in this order, expected {right}."
+    return Failure(
+        Kind.WRONG_TOOL, f"Called {_join_names(called, 5)} in this order, expected {right}."
+    )
 
 
 def _explain_arguments(score: Score) -> Failure | None:
-    for entry in _read_list(score, "differences"):
+    for entry in read_list(score, "differences"):
         if not is_mapping(entry):
             continue
         tool = _join_names([entry.get("tool")])
         difference = short_label(str(entry.get("difference")), 110)
-        return Kind.WRONG_ARGUMENT, f"Called {tool} with another argument: {difference}."
+        return Failure(Kind.WRONG_ARGUMENT, f"Called {tool} with another argument: {difference}.")
     return None
 
 
 def _explain_limit(score: Score) -> Failure:
     details = table_of(score.details)
     calls = details.get("calls")
-    return Kind.OTHER, f"Made {calls} calls, at most {details.get('allowed')} are allowed."
+    return Failure(Kind.OTHER, f"Made {calls} calls, at most {details.get('allowed')} are allowed.")
 
 
 def _explain_asked_again(score: Score) -> Failure:
-    message = short_label(_read_text(score, "message"), 60)
-    question = short_label(_read_text(score, "question"), 60)
-    return Kind.ASKED_AGAIN, f'Asks "{question}", though the user wrote "{message}".'
+    message = short_label(read_text(score, "message"), 60)
+    question = short_label(read_text(score, "question"), 60)
+    return Failure(Kind.ASKED_AGAIN, f'Asks "{question}", though the user wrote "{message}".')
 
 
 _EXPLANATIONS: Mapping[str, Callable[[Score], Failure | None]] = {
@@ -103,16 +108,6 @@ _EXPLANATIONS: Mapping[str, Callable[[Score], Failure | None]] = {
     "call_limit": _explain_limit,
     "asked_again": _explain_asked_again,
 }
-
-
-def _read_list(score: Score, key: str) -> Sequence[object]:
-    value = table_of(score.details).get(key)
-    return value if is_list(value) else []
-
-
-def _read_text(score: Score, key: str) -> str:
-    value = table_of(score.details).get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _join_names(names: Sequence[object], most: int = _SHOWN) -> str:
