@@ -58,7 +58,7 @@ def test_recorded_scores_are_kept_and_the_difference_is_explained(
     assert averages["recorded.quality_score"]["mean"] == pytest.approx(0.7)
     assert averages["recorded.passed"]["mean"] == 0.5
     assert averages["recorded.information_completeness"]["mean"] == pytest.approx(0.9)
-    assert "recorded in the file: 50.0% of 4 passed" in ended.out
+    assert "recorded in the file: 50 % of 4 passed" in ended.out
     assert "the file lacks expected answers and criteria" in ended.out
     assert "information_completeness 0.500, recorded 0.900" in ended.out
 
@@ -70,7 +70,7 @@ def test_with_the_criteria_in_a_second_file_both_pass_rates_are_shown(
     ended, summary = score(cli, tmp_path, *files, "--profile", "route-aware")
     ours = summary["performance"]["pass_rate"]
     assert ours is not None
-    assert "recorded in the file: 50.0% of 4 passed, here " in ended.out
+    assert "recorded in the file: 50 % of 4 passed, here " in ended.out
 
 
 def test_recorded_scores_are_compared(cli: Cli, write: Write, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_case_shows_why(served: str, watch: Watch) -> None:
     assert page.locator("span.unsupported").all_inner_texts() == ["It is closed on day 4."]
     assert page.locator("mark.supports").all_inner_texts() == ["it opens at 3 o'clock"]
     total = " ".join(page.locator(".sum").inner_text().split())
-    assert total == "0.110 · 60% + 0.500 · 40% = 0.266"
+    assert total == "0.110 · 60 % + 0.500 · 40 % = 0.266"
     sentence = page.locator(".sentence").inner_text()
     assert sentence == "Failed: the score 0.266 is below the pass mark 0.6."
     page.get_by_text("Judge", exact=True).click()

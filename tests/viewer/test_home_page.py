@@ -27,5 +27,5 @@ def test_a_run_with_a_single_conversation_is_listed(cli: Any, tmp_path: Path) ->
     assert run["pass_rate_ci95"] is None
     page = ask(app, "/")
     assert page.status == 200
-    assert "100%" in page.text
+    assert "100 %" in page.text
     assert ask(app, f"/trend?suite={run['name']}").status == 200

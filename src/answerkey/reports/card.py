@@ -32,11 +32,11 @@ def case_card(outcome: Outcome) -> str:
     expected_parts, answer_parts = marked_answer(expected, answer, case.question)
     parts = [_headline(outcome), _block("question", html_text(case.question))]
     if expected:
-        parts.append(_block("expected", _marked(expected_parts)))
+        parts.append(_block("expected", _mark_parts(expected_parts)))
     if response.error is not None:
         parts.append(_block("error", html_text(response.error)))
     else:
-        parts.append(_block("answer", _marked(answer_parts)))
+        parts.append(_block("answer", _mark_parts(answer_parts)))
     parts += _passages(response.passages)
     parts.append(_scores(outcome))
     return f'<div style="{_CARD}">{"".join(parts)}</div>'
@@ -64,7 +64,7 @@ def _block(label: str, content: str) -> str:
     return f'<div style="{_LABEL}">{label}</div><div style="{_TEXT}">{content}</div>'
 
 
-def _marked(parts: Iterable[DiffPart]) -> str:
+def _mark_parts(parts: Iterable[DiffPart]) -> str:
     pieces: list[str] = []
     for part in parts:
         text = html_text(part.text)

@@ -71,10 +71,10 @@ class CheckedCriterion:
 
 def facts_of(outcome: Outcome) -> tuple[list[CheckedFact], list[CheckedFact]]:
     """The expected facts, and the claims of the answer; contradictions come first."""
-    return _checked(outcome, "facts"), _checked(outcome, "claims")
+    return _read_facts(outcome, "facts"), _read_facts(outcome, "claims")
 
 
-def _checked(outcome: Outcome, key: str) -> list[CheckedFact]:
+def _read_facts(outcome: Outcome, key: str) -> list[CheckedFact]:
     facts = [
         CheckedFact(_text(item.get("text")), _text(item.get("state")), _text(item.get("quote")))
         for item in read_details(outcome, key)[:_MOST_LISTED]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from answerkey.percentages import format_percent, format_percent_range
 from answerkey.profiles.decide import share_of
 from answerkey.reports.comparison import move_status
 from answerkey.reports.numbers import format_figure
@@ -55,15 +57,18 @@ def heat_class(value: float | None, criterion: ProfileLine | None) -> str:
     return f"heat-{sum(share >= edge for edge in _HEAT_EDGES)}"
 
 
-def format_percent(share: float | None) -> str:
-    """`84%`; one decimal if the share is not a whole number of percent."""
-    if share is None:
-        return "-"
-    percent = share * 100
-    is_whole = abs(percent - round(percent)) < 1e-9
-    if is_whole:
-        return f"{share:.0%}"
-    return f"{share:.1%}"
+def _percent(share: float | None) -> str:
+    return "-" if share is None else format_percent(share)
+
+
+def _percent_range(ends: Sequence[float] | None) -> str:
+    """`30–75 %`; `-` without an interval."""
+    return format_percent_range(ends[0], ends[1]) if ends else "-"
+
+
+def format_weight(weight: float) -> str:
+    """`16.7 %`: with a decimal where a whole percent would not give the sum that is shown."""
+    return f"{100 * weight:.1f}".removesuffix(".0") + " %"
 
 
 def format_count(number: int | None) -> str:
@@ -110,9 +115,11 @@ FILTERS: dict[str, Any] = {
     "moment": format_moment,
     "move_status": move_status,
     "path": _path,
-    "percent": format_percent,
+    "percent": _percent,
+    "percent_range": _percent_range,
     "seconds": format_seconds,
     "sentence": capitalise,
     "share_tone": share_tone,
     "tone": status_tone,
+    "weight": format_weight,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from answerkey.corrected_rate import CorrectedRate
+from answerkey.percentages import format_percent, format_rate
 from answerkey.reports.numbers import counted_cases, format_counted_rate, format_mean
 from answerkey.reports.recorded_lines import recorded_lines
 from answerkey.runs.summary import Summary
@@ -33,7 +34,8 @@ def headline_lines(summary: Summary) -> list[str]:
         )
     lines += _verdict_lines(summary)
     if figures.route_accuracy is not None:
-        lines.append(f"route accuracy {figures.route_accuracy:.1%} of {figures.route_accuracy_n}")
+        accuracy = format_percent(figures.route_accuracy)
+        lines.append(f"route accuracy {accuracy} of {figures.route_accuracy_n}")
     lines += figure_notes(summary)
     lines += recorded_lines(summary)
     return lines + [f"note: {note}" for note in run.notes]
@@ -123,7 +125,9 @@ def corrected_line(corrected: CorrectedRate) -> str:
     halving = "even all labels would not"
     if corrected.more_to_halve:
         halving = f"{corrected.more_to_halve} more labels would"
-    ends = f"95 % {max(corrected.low, 0):.1%} to {min(corrected.high, 1):.1%}"
+    # The estimator can leave 0 to 1; a rate cannot.
+    rate = format_rate(
+        min(max(corrected.rate, 0.0), 1.0), (max(corrected.low, 0.0), min(corrected.high, 1.0))
+    )
     labels = f"from {corrected.labels} human labels ({corrected.method})"
-    rate = f"corrected pass rate {corrected.rate:.1%} ({ends})"
-    return f"{rate}, {labels}; {halving} halve the interval"
+    return f"corrected pass rate {rate}, {labels}; {halving} halve the interval"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from answerkey.metrics.judge.card import card_lines
+from answerkey.percentages import format_percent
 from answerkey.reports.headline import headline_lines
 from answerkey.reports.numbers import (
     format_figure,
@@ -90,7 +91,8 @@ def _band_table(summary: Summary) -> list[str]:
         return []
     lines = ["", "| band | cases | share |", "|---|---:|---:|"]
     for name, count in summary.bands.items():
-        lines.append(f"| {escape_markdown(name)} | {count} | {count / totals.cases:.1%} |")
+        share = format_percent(count / totals.cases)
+        lines.append(f"| {escape_markdown(name)} | {count} | {share} |")
     return lines
 
 

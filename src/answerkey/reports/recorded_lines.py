@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from answerkey.metrics.recorded_scores import RECORDED_PASS
 from answerkey.metrics.registry import RECORDED
+from answerkey.percentages import format_percent
 from answerkey.runs.figures import Figures
 from answerkey.runs.summary import Summary
 
@@ -17,14 +18,14 @@ def recorded_lines(summary: Summary) -> list[str]:
     lines: list[str] = []
     recorded = figures.average_scores.get(RECORDED_PASS)
     if recorded is not None and recorded.mean is not None and summary.run.profile.name:
-        line = f"recorded in the file: {recorded.mean:.1%} of {recorded.n} passed"
+        line = f"recorded in the file: {format_percent(recorded.mean)} of {recorded.n} passed"
         if figures.pass_rate is None:
             line += "; here no case could be scored: the file lacks expected answers and criteria"
             line += ", join them with a second file"
         elif abs(figures.pass_rate - recorded.mean) < _SAME:
             line += ", as here"
         else:
-            line += f", here {figures.pass_rate:.1%}"
+            line += f", here {format_percent(figures.pass_rate)}"
         lines.append(line)
     differing = _differing_means(figures)
     if differing:

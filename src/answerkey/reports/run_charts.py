@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from answerkey.percentages import format_percent
 from answerkey.reports.chart_style import Spec, add_title, load_chart, scale_of
 from answerkey.reports.numbers import counted_cases
 from answerkey.reports.rows import Rows
@@ -53,7 +54,7 @@ def _band_chart(summary: Summary) -> Spec | None:
         return None
     values: list[Spec] = []
     for band, count in counts.items():
-        note = f"{count:,} ({count / totals.cases:.0%})"
+        note = f"{count:,} ({format_percent(count / totals.cases)})"
         values.append({"band": short_label(band), "cases": count, "note": note})
     colours = scale_of([value["band"] for value in values])
     spec = load_chart("bands", values=values, colours=colours)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from answerkey.metrics.judge.card import card_lines
+from answerkey.percentages import format_percent
 from answerkey.reports.headline import headline_lines
 from answerkey.reports.numbers import (
     format_figure,
@@ -134,7 +135,7 @@ def _band_lines(summary: Summary, profile: Profile | None) -> list[str]:
     for name, count in summary.bands.items():
         share = count / totals.cases
         bar = "█" * round(_BAR_LENGTH * share)
-        lines.append(f"{names[name]:<{width}}  {count:>6}  {share:>6.1%}  {bar}")
+        lines.append(f"{names[name]:<{width}}  {count:>6}  {format_percent(share):>7}  {bar}")
     return _section("Performance", lines)
 
 

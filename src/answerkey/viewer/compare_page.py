@@ -67,7 +67,7 @@ def compare_page(request: Request) -> Response:
         raise InputError(
             f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}'
         )
-    comparison = _compared(side_a, side_b, f"{file_state(side_a)} {file_state(side_b)}")
+    comparison = _compare_folders(side_a, side_b, f"{file_state(side_a)} {file_state(side_b)}")
     preference = read_preference(side_a, side_b)
     if preference:
         preferred = {case.id: case for case in preference.results}
@@ -90,8 +90,8 @@ def compare_page(request: Request) -> Response:
         **comparison_values(comparison),
         "show": show,
         "shows": {
-            name: len(found)
-            for name, found in places.items()
+            name: len(pairs)
+            for name, pairs in places.items()
             if preference or name not in PREFERRED
         },
         "preference": preference
@@ -108,7 +108,7 @@ def compare_page(request: Request) -> Response:
 
 
 @lru_cache(maxsize=16)
-def _compared(a: Path, b: Path, state: str) -> Comparison:
+def _compare_folders(a: Path, b: Path, state: str) -> Comparison:
     return compare_runs(a, b)
 
 

@@ -45,9 +45,8 @@ class RunLibrary:
                 f"{root}: no such folder; give one that contains runs, such as results"
             )
         self.root = root.resolve()
-        if (
-            is_run(self.root) or (self.root / SWEEP).is_file()
-        ):  # the folder of one run: show its neighbours too
+        # The folder of one run: its neighbours are shown too.
+        if is_run(self.root) or (self.root / SWEEP).is_file():
             self.root = self.root.parent
 
     def runs(self) -> list[Path]:
@@ -64,8 +63,10 @@ class RunLibrary:
         return self._below(STATE_FILE)
 
     def _below(self, name: str) -> list[Path]:
-        found = {p.parent for depth in range(_DEPTH) for p in self.root.glob("*/" * depth + name)}
-        return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
+        folders = {
+            path.parent for depth in range(_DEPTH) for path in self.root.glob("*/" * depth + name)
+        }
+        return sorted(folders, key=lambda folder: folder.stat().st_mtime, reverse=True)
 
     def key(self, folder: Path) -> str:
         return folder.relative_to(self.root).as_posix()
@@ -89,10 +90,10 @@ class RunLibrary:
 
     def entries(self) -> list[RunEntry]:
         """One entry per run, newest first by its own time; a run that cannot be read has a `problem`."""
-        found: list[RunEntry] = []
+        entries: list[RunEntry] = []
         for folder in self.runs():
             try:
-                found.append(self._entry(folder))
+                entries.append(self._entry(folder))
             except (
                 AnswerkeyError,
                 LookupError,
@@ -101,15 +102,14 @@ class RunLibrary:
                 AttributeError,
                 OSError,
             ) as error:
-                known = isinstance(error, AnswerkeyError)
-                if known:
+                if isinstance(error, AnswerkeyError):
                     problem = str(error)
                 else:
                     problem = f"cannot be read: {type(error).__name__}: {error}"
-                found.append(RunEntry(self.key(folder), problem=problem))
-        found.sort(key=lambda run: run.created, reverse=True)
-        _add_history(found)
-        return found
+                entries.append(RunEntry(self.key(folder), problem=problem))
+        entries.sort(key=lambda run: run.created, reverse=True)
+        _add_history(entries)
+        return entries
 
     def readable(self) -> list[RunEntry]:
         return [entry for entry in self.entries() if not entry.problem]
@@ -288,12 +288,12 @@ def state_of(folder: Path, manifest: Manifest) -> str:
 def read_summary(folder: Path) -> Summary | None:
     """summary.json, where the run has its reports, of this version."""
     with suppress(OSError):
-        return _parsed(folder / "summary.json", (folder / "summary.json").stat().st_mtime_ns)
+        return _parse_summary(folder / "summary.json", (folder / "summary.json").stat().st_mtime_ns)
     return None
 
 
 @lru_cache(maxsize=512)
-def _parsed(path: Path, changed: int) -> Summary | None:
+def _parse_summary(path: Path, changed: int) -> Summary | None:
     with suppress(ValueError, LookupError, TypeError, AttributeError):
         return Summary.of_json(read_json(path.read_bytes()))
     return None
@@ -301,12 +301,12 @@ def _parsed(path: Path, changed: int) -> Summary | None:
 
 def summary_of_run(folder: Path, manifest: Manifest) -> Summary:
     """The summary of a run; counted now for one without reports."""
-    known = read_summary(folder) or _counted(folder, file_state(folder))
-    return replace(known, run=replace(known.run, partial=manifest.partial))
+    summary = read_summary(folder) or _count_summary(folder, file_state(folder))
+    return replace(summary, run=replace(summary.run, partial=manifest.partial))
 
 
 @lru_cache(maxsize=16)
-def _counted(folder: Path, state: str) -> Summary:
+def _count_summary(folder: Path, state: str) -> Summary:
     return summarise(
         read_outcomes(folder), profile_of(folder), RunInfo.of_manifest(read_manifest(folder))
     )

@@ -93,14 +93,10 @@ def cost_chart(table: ManyRuns, bots: dict[str, str]) -> dict[str, Spec]:
     for row in table.rows:
         if row.value is None or row.cost is None:
             continue
+        low = high = row.value
         if row.interval:
             low = row.interval.low
-        else:
-            low = row.value
-        if row.interval:
             high = row.interval.high
-        else:
-            high = row.value
         label = short_label(bots.get(row.run) or row.run, 40)
         values.append(
             {"run": label, "cost": row.cost, "value": row.value, "low": low, "high": high}
