@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.language.words import read_words
+from answerkey.language.words import compile_pattern, read_words
 
 MONTHS: tuple[str, ...] = tuple(read_words("en")["months"].split())
 
@@ -20,18 +20,16 @@ def _month_names() -> str:
 
 _DATE = re.compile(
     # 3 July 2020, end of July, July 3rd, 2020
-    r"\b(?:(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?|(?P<end>(?:end|last day)(?=\s+of)))\s+(?:of\s+)?)?"
-    rf"(?P<month>{_month_names()})(?:\.|\b)"
-    r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{3}))?"
+    compile_pattern("dates", "date", month_names=_month_names()).pattern
     # 03.07.2020, 3/7/2020
-    r"|(?<![\d.])(?P<n1>\d{1,2})(?P<mark>[./])(?P<n2>\d{1,2})(?P=mark)(?P<n3>(?:19|20)\d\d)(?!\d)"
+    + r"|(?<![\d.])(?P<n1>\d{1,2})(?P<mark>[./])(?P<n2>\d{1,2})(?P=mark)(?P<n3>(?:19|20)\d\d)(?!\d)"
     # 2020-07-03, 2020
     r"|(?P<iso>[12]\d{3}-\d{2}-\d{2})"
     r"|(?<![\d,.$])(?P<only>1[0-9]{3}|20[0-9]{2})(?![,.]?\d{2}|%)",
     re.IGNORECASE,
 )
 # Also a verb, a name, or the end of another word: a month only with a day or a year beside it.
-_AMBIGUOUS_MONTHS = frozenset({"may", "mar", "march", "sep", "dec", "jan"})
+_AMBIGUOUS_MONTHS = frozenset(read_words("en")["dates"]["ambiguous"].split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _LABEL = re.compile(_TABLE["label"], re.IGNORECASE)
 _OPENING = re.compile(
     rf"(?:[\s>*_#•-]+|(?:{_TABLE['opening']})|(?:{_TABLE['label']}))+", re.IGNORECASE
 )
-_POINTER = re.compile(_TABLE["pointer"], re.IGNORECASE)
+POINTER = re.compile(_TABLE["pointer"], re.IGNORECASE)
 _WHOLE = re.compile("|".join((*_TABLE["greeting"], *_TABLE["closing"], *_TABLE["source"])))
 _HEADING = re.compile(r"^\s*#{1,6}\s.*$|^\s*(?:[-*_]\s?){3,}$", re.MULTILINE)
 _QUOTE_MARK = re.compile(r"^\s*>+\s?", re.MULTILINE)
@@ -63,7 +63,7 @@ def without_frame(text: str) -> str:
 
 def without_pointers(text: str) -> str:
     """The text without `(section 4.2)` and the like, whose numbers are no figures."""
-    return _POINTER.sub("", text)
+    return POINTER.sub("", text)
 
 
 def opening_end(text: str) -> int:

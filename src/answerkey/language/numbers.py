@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from answerkey.language.words import LANGUAGES, read_words
+from answerkey.language.words import LANGUAGES, compile_pattern, read_words
 
 _TABLE = read_words("en")["numbers"]
 _COUNTS = _TABLE["counts"].split()
 _TENS = {word: 10 * number for number, word in enumerate(_TABLE["tens"].split(), start=2)}
 _ORDINALS = _TABLE["ordinals"].split()
-_MEASURES = _TABLE["measures"]
 
 # Single words that count as figures. Above fifty, people write digits, or compounds (`in_digits`).
 SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
@@ -23,7 +22,7 @@ SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
 }
 ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
 COUNTED = {word: int(value) for word, value in (SPELLED | ORDER).items()}  # `second` is 2
-_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {
+_PARTS: dict[str, int] = _TABLE["half_parts"] | {
     word: int(value) for word, value in ORDER.items() if value > 2
 }
 
@@ -51,38 +50,30 @@ _COUNT = "|".join(_COUNTS)
 _UNDER_TEN = "|".join(_COUNTS[1:10])
 _FRACTION = re.compile(r"(?:(\d+)\s?)?([½¼¾⅓⅔⅛])")
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 0.125}
-_COMPOUND = re.compile(
-    rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNDER_TEN}|{'|'.join(_ORDINALS[:9])}))?\b", re.IGNORECASE
-)
-_HUNDREDS = re.compile(
-    rf"\b(an?|{_UNDER_TEN}|\d) hundred\b(?!\s?(?:thousand|million))"
-    rf"(?:(?: and)? (\d{{1,2}}|{_COUNT})\b(?!,))?",
-    re.IGNORECASE,
-)
-_SCALED = re.compile(rf"\b({_COUNT})(?=\s(?:thousand|million|billion|trillion)\b)", re.IGNORECASE)
-_AND_A_HALF = re.compile(
-    rf"\b(?:an?|one)\s(?P<unit>{_MEASURES}) and a half\b"
-    rf"|\b(?P<count>{_COUNT}|\d+) and a (?P<part>half|quarter)\b",
-    re.IGNORECASE,
-)
-_PART = re.compile(
-    rf"\b(?P<many>an?|{_UNDER_TEN})[\s-](?P<part>{'|'.join(_PARTS)})s?(?P<of>\s+of\b)?"
-    rf"(?P<unit>\s+an?\s+(?:{_MEASURES}))?(?=(?P<after>.?))"
-    rf"|\bhalf(?P<half>\s+an?\s+(?=(?:{_MEASURES}|million|billion)\b)"
-    rf"|\s+(?=of\b|the\b|its\b|their\b|all\b))",
-    re.IGNORECASE,
-)
-# The three months, not the share: "at the end of a quarter", "once a quarter".
-_CALENDAR_QUARTER = re.compile(r"\b(?:of|in|per|during|once|twice|times|within)\s$", re.IGNORECASE)
-_SINGLE = re.compile(
-    rf"\b({_TABLE['before_one']}) an? (?=(?:{_MEASURES})\b(?! and\b))", re.IGNORECASE
-)
-_DOZEN = re.compile(rf"\b(?:(half an?|an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
-_QUARTER = re.compile(
-    r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE
-)
-_BASIS_POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
-_PERCENTAGE_POINTS = re.compile(r"(?<=\d)\s?(?:percentage points?|per cent|pct)\b", re.IGNORECASE)
+_WORDS = {
+    "count": _COUNT,
+    "under_ten": _UNDER_TEN,
+    "tens": "|".join(_TENS),
+    "units": "|".join([_UNDER_TEN, *_ORDINALS[:9]]),
+    "parts": "|".join(_PARTS),
+}
+
+
+def _compile(name: str) -> re.Pattern[str]:
+    return compile_pattern("numbers", name, **_WORDS)
+
+
+_COMPOUND = _compile("compound")
+_HUNDREDS = _compile("hundreds")
+_SCALED = _compile("scaled")
+_AND_A_HALF = _compile("and_a_half")
+_PART = _compile("part")
+_CALENDAR_QUARTER = _compile("calendar_quarter")
+_SINGLE = _compile("single")
+_DOZEN = _compile("dozen")
+_QUARTER = _compile("quarter")
+_BASIS_POINTS = _compile("basis_points")
+_PERCENTAGE_POINTS = _compile("percentage_points")
 
 
 def without_fractions(text: str) -> str:

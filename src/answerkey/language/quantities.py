@@ -22,6 +22,7 @@ from answerkey.language.units import (
     numbered,
     unit_after,
 )
+from answerkey.language.words import compile_pattern
 from answerkey.text import Number, numbers
 
 CLOCK = "clock"
@@ -30,23 +31,15 @@ _LARGEST = 1e18  # longer numbers are codes
 _POUND = 0.45359237  # kilograms
 _SCALES = (1.0, 1e3, 1e6, 1e9, 1e12)
 
-_SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re.IGNORECASE)
-_UNIT = re.compile(
-    r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b",
-    re.IGNORECASE,
-)
+_SCALED = compile_pattern("quantities", "scaled")
+_UNIT = compile_pattern("quantities", "unit")
 _DIGITS = re.compile(r"\d[\d.,']*")
-_RANGE = re.compile(r"\s?(?:to|and|or|bis|à|a|-|–|—)\s?", re.IGNORECASE)
-_PLUS = re.compile(r",?\s+(?:and\s+)?", re.IGNORECASE)  # of `2 hours and 15 minutes`
+_RANGE = compile_pattern("quantities", "range")
+_PLUS = compile_pattern("quantities", "plus")
 _SPELLED = re.compile(rf"\b(?:{'|'.join(SPELLED)})\b", re.IGNORECASE)
-_ORDERED = re.compile(rf"\b({'|'.join(ORDER)})\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
-_RATE = re.compile(
-    r"\s*(?:(?:/|per|an?|each|every)\s?(?:(?:billing|calendar|working|business|full)\s)?"
-    r"(?P<unit>hour|h|day|week|month|quarter|year|annum)\b"
-    r"|(?P<periodic>hourly|dai|week|month|quarter|year|annual)ly\b|p\.?\s?a\b)",
-    re.IGNORECASE,
-)
-_FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb
+_ORDERED = compile_pattern("quantities", "ordered", order="|".join(ORDER))
+_RATE = compile_pattern("quantities", "rate")
+_FIRST = compile_pattern("quantities", "first")
 _CURRENCY_CODE = re.compile(r"\b[A-Z]{3}\s?$")
 # The period of a rate by its first letter, in years.
 _YEARS = {"h": 1 / 8766, "d": 1 / 365.25, "w": 1 / 52.18, "m": 1 / 12, "q": 0.25, "y": 1, "a": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from answerkey.language.numbers import COUNTED
-from answerkey.language.words import read_words
+from answerkey.language.words import compile_pattern, read_words
 
 TimeOfDay = tuple[int, int, int, bool]  # start, end, minutes after midnight, is it certain?
 Rate = tuple[int, int, float]  # start, end, times per year
@@ -22,31 +22,23 @@ def _half_of_day(group: str) -> str:
 _CLOCK = re.compile(
     # half past eight, 20 minutes to nine in the morning
     r"(?<![\d:.,$€£])"
-    r"(?:(?P<past>half|quarter|(?:\d{1,2}|ten|twenty|five)(?= minutes))(?: minutes)? "
-    rf"(?P<way>past|to) (?P<hour>{_HOUR})\b(?:\s?{_half_of_day('half1')})?"
+    rf"(?:{_TABLE['past']}(?P<hour>{_HOUR})\b(?:\s?{_half_of_day('half1')})?"
     # 20:30, 8:30 pm
     rf"|(?P<h24>\d{{1,2}}):(?P<m24>[0-5]\d)(?!:?\d)(?:\s?{_half_of_day('half2')})?"
     # 8 pm, 8.30 am, eight o'clock in the evening
     rf"|(?P<h12>{_HOUR})(?:[.:](?P<m12>[0-5]\d))?"
-    rf"(?:\s?{_half_of_day('half3')}|\s?(?:o['’]clock\b|uhr\b)(?:\s{_half_of_day('half4')})?)"
-    r"|(?P<twelve>\b(?:at |until |till |from |by )(?:12 )?(?:noon|midday|midnight)\b))",
+    rf"(?:\s?{_half_of_day('half3')}|{_TABLE['o_clock']}(?:\s{_half_of_day('half4')})?)"
+    rf"|{_TABLE['twelve']})",
     re.IGNORECASE,
 )
 _PER_YEAR: dict[str, float] = _TABLE["per_year"]
 _ADVERBS: dict[str, str] = _TABLE["adverbs"]
 _TIMES: dict[str, int] = _TABLE["multiples"]
-_UNIT = "|".join(_PER_YEAR)
-_OFTEN = re.compile(
-    rf"\b(?:(?P<times>{'|'.join(_TIMES)})|(?P<many>\d+|{_HOUR_WORDS}) times) "
-    rf"(?:(?:an?|per|each|every) (?P<unit>{_UNIT})|(?P<adverb>{'|'.join(_ADVERBS)}))\b"
-    rf"|\bevery (?:(?P<every>\d+|other|{_HOUR_WORDS}) )?(?P<unit2>{_UNIT})s?\b",
-    re.IGNORECASE,
+_ADVERB = "|".join(_ADVERBS)
+_OFTEN = compile_pattern(
+    "times", "often", times="|".join(_TIMES), unit="|".join(_PER_YEAR), adverb=_ADVERB
 )
-_REGULARLY = re.compile(
-    rf"\b({'|'.join(_ADVERBS)})\b"
-    r"(?=\W*$|[.,;:!?)]|\s(?:to|by|at|on|in|with|for|and|or|from|until)\b)",
-    re.IGNORECASE,
-)
+_REGULARLY = compile_pattern("times", "regularly", adverb=_ADVERB)
 
 
 def clock_times(text: str) -> list[TimeOfDay]:
@@ -81,7 +73,7 @@ def _read_minutes(match: re.Match[str]) -> int:
     """The minutes after the full hour; negative for `quarter to nine`."""
     if not match["way"]:
         return int(match["m24"] or match["m12"] or 0)
-    named = {"half": 30, "quarter": 15}.get(match["past"].lower())
+    named = _TABLE["past_words"].get(match["past"].lower())
     minutes = named or _read_count(match["past"])
     if match["way"].lower() == "past":
         return minutes

@@ -5,6 +5,7 @@ English has lists of every kind. The other languages have the expressions of the
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ from typing import Any
 from answerkey.language.stems import stem
 
 LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl", "ms", "zh", "hi")
+_FIELD = re.compile(r"\{([a-z_]+)\}")  # not the {1,2} of a regular expression
 
 Bounds = tuple[tuple[str, str], tuple[str, str]]
 
@@ -22,6 +24,19 @@ def read_words(language: str) -> dict[str, Any]:
     """Everything in the file of a language."""
     file = files("answerkey.language") / "words" / f"{language}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def compile_pattern(section: str, name: str, **parts: str) -> re.Pattern[str]:
+    """An English regular expression of the word file, with `{name}` replaced by that part.
+
+    A part may be an argument or another entry of the section. Case is ignored.
+    """
+    table: dict[str, Any] = read_words("en")[section]
+
+    def fill(field: re.Match[str]) -> str:
+        return parts.get(field[1]) or table[field[1]]
+
+    return re.compile(_FIELD.sub(fill, table[name]), re.IGNORECASE)
 
 
 @cache

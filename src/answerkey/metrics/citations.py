@@ -91,19 +91,19 @@ def citation_support(
 ) -> dict[str, list[Score]]:
     """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
     answers = [cited_sentences(response.answer or "") for _, response in pairs]
-    asked: dict[tuple[int, str, tuple[int, ...]], None] = {}
+    combinations: dict[tuple[int, str, tuple[int, ...]], None] = {}
     for n, sentences in enumerate(answers):
         for sentence in sentences:
             for marks in _combinations(sentence, len(pairs[n][1].passages)):
-                asked[n, sentence.text, marks] = None
+                combinations[n, sentence.text, marks] = None
     singles = [
         (pairs[n][0], Response(text, tuple(pairs[n][1].passages[mark - 1] for mark in marks)))
-        for n, text, marks in asked
+        for n, text, marks in combinations
     ]
     scores = groundedness(singles, pair_model=pair_model)
-    found = dict(zip(asked, map(_is_supported, scores), strict=True))
+    support = dict(zip(combinations, map(_is_supported, scores), strict=True))
     table = [
-        _supported(sentences, n, len(pairs[n][1].passages), found)
+        _score_citations(sentences, n, len(pairs[n][1].passages), support)
         for n, sentences in enumerate(answers)
     ]
     return {name: [row[name] for row in table] for name in names}
@@ -140,11 +140,11 @@ def _is_supported(score: Score) -> bool:
     return not any(sentence["flag"] for sentence in score.details.get("sentences", ()))
 
 
-def _supported(
+def _score_citations(
     sentences: Sequence[CitedSentence],
     n: int,
     passages: int,
-    found: Mapping[tuple[int, str, tuple[int, ...]], bool],
+    support: Mapping[tuple[int, str, tuple[int, ...]], bool],
 ) -> dict[str, Score]:
     claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]
     if not any(sentence.marks for sentence in claims):
@@ -157,11 +157,11 @@ def _supported(
     for sentence in claims:
         marks = tuple(dict.fromkeys(sentence.marks))
         valid = tuple(mark for mark in marks if 1 <= mark <= passages)
-        together = bool(valid) and found[n, sentence.text, valid]
-        alone = [mark for mark in valid if found[n, sentence.text, (mark,)]]
+        together = bool(valid) and support[n, sentence.text, valid]
+        alone = [mark for mark in valid if support[n, sentence.text, (mark,)]]
         others = {mark: tuple(other for other in valid if other != mark) for mark in valid}
         lost = [
-            mark for mark in valid if not (others[mark] and found[n, sentence.text, others[mark]])
+            mark for mark in valid if not (others[mark] and support[n, sentence.text, others[mark]])
         ]
         total = total + len(marks)
         whole = whole + together
@@ -191,7 +191,7 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
     [CitedSentence(text='It is so.', marks=(1,)), CitedSentence(text='And this too.', marks=())]
     """
     text = _AFTER_END.sub(r"\2\1", bracket_citations(answer))
-    found: list[CitedSentence] = []
+    sentences: list[CitedSentence] = []
     before = ""
     for start, end in sentence_spans(text, longest=len(text) + 1):
         part = text[start:end]
@@ -200,14 +200,16 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
             marks = tuple(citations(part))
         else:
             marks = ()
-        if found and _is_one_sentence(before[-12:], part):
-            found[-1] = CitedSentence(f"{found[-1].text} {bare}", (*found[-1].marks, *marks))
+        if sentences and _is_one_sentence(before[-12:], part):
+            sentences[-1] = CitedSentence(
+                f"{sentences[-1].text} {bare}", (*sentences[-1].marks, *marks)
+            )
         elif _LETTER.search(bare):
-            found.append(CitedSentence(bare, marks))
-        elif found and marks:
-            found[-1] = CitedSentence(found[-1].text, (*found[-1].marks, *marks))
+            sentences.append(CitedSentence(bare, marks))
+        elif sentences and marks:
+            sentences[-1] = CitedSentence(sentences[-1].text, (*sentences[-1].marks, *marks))
         before = part
-    return found
+    return sentences
 
 
 def _is_one_sentence(before: str, part: str) -> bool:

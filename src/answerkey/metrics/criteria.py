@@ -16,20 +16,20 @@ from answerkey.types import Case, Response, Score
 @metric("politeness", needs=("answer",), empty="0")
 def politeness(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """Half a point for each marker of politeness in the answer, at most 1: 0.5 for `Please wait`."""
-    found = _found(words["polite"], response)
-    return Score(min(0.5 * len(found), 1.0), f"found: {', '.join(found)}" if found else "")
+    markers = _texts_in(words["polite"], response)
+    return Score(min(0.5 * len(markers), 1.0), f"found: {', '.join(markers)}" if markers else "")
 
 
 @metric("contains", needs=("answer", "criteria"), empty="not applicable without must_contain")
 def contains(case: Case, response: Response) -> Score:
     """Share of the case's must_contain texts that the answer contains: 0.5 for one of two."""
-    wanted = case.criteria.must_contain
-    if not wanted:
+    required = case.criteria.must_contain
+    if not required:
         return Score.not_applicable("the case has no must_contain")
-    found = _found(wanted, response)
-    missing = [text for text in wanted if text not in found]
+    present = _texts_in(required, response)
+    missing = [text for text in required if text not in present]
     return Score(
-        1 - len(missing) / len(wanted), f"missing: {', '.join(missing)}" if missing else ""
+        1 - len(missing) / len(required), f"missing: {', '.join(missing)}" if missing else ""
     )
 
 
@@ -38,13 +38,13 @@ def contains(case: Case, response: Response) -> Score:
 )
 def contains_any(case: Case, response: Response) -> Score:
     """1 when the answer contains at least one of the case's must_contain_any texts, else 0."""
-    wanted = case.criteria.must_contain_any
-    if not wanted:
+    alternatives = case.criteria.must_contain_any
+    if not alternatives:
         return Score.not_applicable("the case has no must_contain_any")
-    found = _found(wanted, response)
+    present = _texts_in(alternatives, response)
     return Score(
-        float(bool(found)),
-        f"found: {', '.join(found)}" if found else f"none of: {', '.join(wanted)}",
+        float(bool(present)),
+        f"found: {', '.join(present)}" if present else f"none of: {', '.join(alternatives)}",
     )
 
 
@@ -55,8 +55,8 @@ def not_contains(case: Case, response: Response) -> Score:
     """1 when the answer contains none of the case's must_not_contain texts, else 0."""
     if not case.criteria.must_not_contain:
         return Score.not_applicable("the case has no must_not_contain")
-    found = _found(case.criteria.must_not_contain, response)
-    return Score(float(not found), f"found: {', '.join(found)}" if found else "")
+    present = _texts_in(case.criteria.must_not_contain, response)
+    return Score(float(not present), f"found: {', '.join(present)}" if present else "")
 
 
 @metric(
@@ -67,9 +67,9 @@ def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Sc
     if case.criteria.numerical_range is None:
         return Score.not_applicable("the case has no numerical_range")
     low, high = case.criteria.numerical_range
-    given = numbers(response.answer or "", decimal)
-    inside = next((number for number in given if low <= number.value <= high), None)
-    none = f"none of {format_count(len(given), 'number')} is in {low:,.10g} to {high:,.10g}"
+    stated = numbers(response.answer or "", decimal)
+    inside = next((number for number in stated if low <= number.value <= high), None)
+    none = f"none of {format_count(len(stated), 'number')} is in {low:,.10g} to {high:,.10g}"
     return Score(float(inside is not None), f"{inside.text} is in the range" if inside else none)
 
 
@@ -85,49 +85,53 @@ def number_close(
     """1 when a number in the answer is within the tolerance (5 %) of the expected value: `2.9 km` for `3000 m`."""
     value = case.criteria.expected_value
     if value is not None:
-        wanted = [Figure(value, 1.0, whole=value == int(value) if math.isfinite(value) else False)]
+        targets = [Figure(value, 1.0, whole=value == int(value) if math.isfinite(value) else False)]
     else:
-        wanted = [
+        targets = [
             figure for text in case.expected for figure in figures(text, decimal, spelled=False)
         ]
-    if not wanted:
+    if not targets:
         return Score.not_applicable(
             "the case has no expected_value and no number in its expected answer"
         )
-    given = figures(response.answer or "", decimal, spelled=False)
+    stated = figures(response.answer or "", decimal, spelled=False)
     close = next(
-        (figure for figure in given if any(within(want, figure, tolerance) for want in wanted)),
+        (
+            figure
+            for figure in stated
+            if any(within(target, figure, tolerance) for target in targets)
+        ),
         None,
     )
     if close:
         return Score(1.0, f"{close} is within {tolerance:.0%}")
     unit = any(
-        want.value == figure.value and want.other_unit(figure)
-        for want in wanted
-        for figure in given
+        target.value == figure.value and target.other_unit(figure)
+        for target in targets
+        for figure in stated
     )
-    reason = f"none of {format_count(len(given), 'number')} is near {wanted[0]}"
+    reason = f"none of {format_count(len(stated), 'number')} is near {targets[0]}"
     return Score(0.0, f"{reason}; the unit differs" if unit else reason)
 
 
 @metric("regex", needs=("answer", "criteria"), empty="not applicable without a pattern")
 def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
     """1 when the pattern (the case's own, else the metric's) is found in the answer."""
-    wanted = case.criteria.regex or pattern
-    if not wanted:
+    expression = case.criteria.regex or pattern
+    if not expression:
         return Score.not_applicable("no pattern in the case or the settings")
     try:
-        found = find_pattern(wanted, response.answer or "")
+        match = find_pattern(expression, response.answer or "")
     except TimeoutError:
         return Score.failed(
-            f"the pattern took more than {PATTERN_SECONDS:g} s: simplify {wanted[:80]}"
+            f"the pattern took more than {PATTERN_SECONDS:g} s: simplify {expression[:80]}"
         )
     return Score(
-        float(found is not None),
-        f"found: {found[:80]}" if found is not None else f"not found: {wanted}",
+        float(match is not None),
+        f"found: {match[:80]}" if match is not None else f"not found: {expression}",
     )
 
 
-def _found(wanted: tuple[str, ...], response: Response) -> list[str]:
+def _texts_in(texts: tuple[str, ...], response: Response) -> list[str]:
     answer = fold(response.answer or "")
-    return [text for text in wanted if fold(text) in answer]
+    return [text for text in texts if fold(text) in answer]

@@ -118,16 +118,14 @@ def _best(measure: Callable[[str, str], float], case: Case, response: Response) 
 
 
 def _squad_f1(answer: str, expected: str) -> float:
-    given = _squad_words(answer)
-    wanted = _squad_words(expected)
-    if not given or not wanted:
-        return float(given == wanted)
-    counts = Counter(given)
-    wanted_counts = Counter(wanted)
-    same = sum(
-        [min(counts[word], wanted_counts[word]) for word in counts.keys() & wanted_counts.keys()]
-    )
-    return 2 * same / (len(given) + len(wanted))
+    own = _squad_words(answer)
+    key = _squad_words(expected)
+    if not own or not key:
+        return float(own == key)
+    counts = Counter(own)
+    key_counts = Counter(key)
+    same = sum([min(counts[word], key_counts[word]) for word in counts.keys() & key_counts.keys()])
+    return 2 * same / (len(own) + len(key))
 
 
 @lru_cache(maxsize=4096)
@@ -141,11 +139,11 @@ def _squad_words(text: str) -> tuple[str, ...]:
 
 def _rouge_l(answer: str, expected: str) -> float:
     # The library's own words are letters and digits alone: an underscore separates two words.
-    given = words(answer.replace("_", " "))
-    wanted = words(expected.replace("_", " "))
-    if not given or not wanted:
+    own = words(answer.replace("_", " "))
+    key = words(expected.replace("_", " "))
+    if not own or not key:
         return 0.0
-    return 2 * LCSseq.similarity(given, wanted) / (len(given) + len(wanted))
+    return 2 * LCSseq.similarity(own, key) / (len(own) + len(key))
 
 
 def _chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]:
@@ -210,8 +208,8 @@ def _matches(grams: Ints, rights: Ints, bits: int, order: int, count: int) -> Fl
     import numpy as np
 
     edges = np.flatnonzero(np.concatenate([[True], grams[1:] != grams[:-1], [True]]))
-    wanted = np.diff(rights[edges])
-    same = np.minimum(np.diff(edges) - wanted, wanted)
+    on_the_right = np.diff(rights[edges])
+    same = np.minimum(np.diff(edges) - on_the_right, on_the_right)
     shared = np.flatnonzero(same)
     gram = grams[edges[shared]]
     whole = (gram & ((1 << bits) - 1)) > 0  # the last letter is none where the text has ended

@@ -149,15 +149,15 @@ def _run(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
         able = pairs
     if first.shape == "single":
         if inspect.iscoroutinefunction(first.function):
-            measure = _awaited_singles
+            measure = _await_singles
         else:
-            measure = _singles
-        given: Columns = {first.name: measure(first, step.arguments, able)}
+            measure = _call_singles
+        results: Columns = {first.name: measure(first, step.arguments, able)}
     else:
-        given = _guarded(step, able)
+        results = _call_guarded(step, able)
     columns: dict[str, Sequence[Score]] = {}
     for metric in step.metrics:
-        checked = _checked(given[metric.name], metric)
+        checked = _check_values(results[metric.name], metric)
         if lacking:
             scores = iter(checked)
             checked = [
@@ -168,17 +168,19 @@ def _run(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
     return columns
 
 
-def _singles(metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]) -> list[Score]:
-    return [_guarded_single(metric, arguments, pair) for pair in pairs]
+def _call_singles(
+    metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]
+) -> list[Score]:
+    return [_call_single(metric, arguments, pair) for pair in pairs]
 
 
-def _awaited_singles(
+def _await_singles(
     metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]
 ) -> list[Score]:
     """The scores of an async function, awaited several at a time."""
-    given = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
+    results = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
     scores: list[Score] = []
-    for value in given:
+    for value in results:
         if isinstance(value, IncompleteError):
             raise value
         if isinstance(value, BaseException):
@@ -189,7 +191,7 @@ def _awaited_singles(
     return scores
 
 
-def _guarded_single(metric: Metric, arguments: Mapping[str, object], pair: Pair) -> Score:
+def _call_single(metric: Metric, arguments: Mapping[str, object], pair: Pair) -> Score:
     try:
         return as_score(metric.function(*pair, **arguments))
     except IncompleteError:
@@ -199,30 +201,30 @@ def _guarded_single(metric: Metric, arguments: Mapping[str, object], pair: Pair)
         return Score.failed(error_text(error))
 
 
-def _guarded(step: Step, pairs: Sequence[Pair]) -> Columns:
+def _call_guarded(step: Step, pairs: Sequence[Pair]) -> Columns:
     """One call for all pairs; where it raises, one call per pair, so that only the pair with the error has one."""
     names = tuple(metric.name for metric in step.metrics)
     try:
         if pairs:
-            return _called(step, names, pairs)
+            return _call(step, names, pairs)
         return dict.fromkeys(names, ())
     except IncompleteError:
         raise
     except (Exception, SystemExit) as error:
         if len(pairs) > 1:
-            alone = [_guarded(step, [pair]) for pair in pairs]
+            alone = [_call_guarded(step, [pair]) for pair in pairs]
             return {name: [columns[name][0] for columns in alone] for name in names}
         show_traceback(error, f"the metric {names[0]}")
         return {name: [Score.failed(error_text(error))] for name in names}
 
 
-def _called(step: Step, names: tuple[str, ...], pairs: Sequence[Pair]) -> Columns:
+def _call(step: Step, names: tuple[str, ...], pairs: Sequence[Pair]) -> Columns:
     first = step.metrics[0]
     if first.shape == "group":
-        given = first.function(pairs, names=names, **step.arguments)
+        results = first.function(pairs, names=names, **step.arguments)
     else:
-        given = {first.name: first.function(pairs, **step.arguments)}
-    columns = {name: [as_score(score) for score in given[name]] for name in names}
+        results = {first.name: first.function(pairs, **step.arguments)}
+    columns = {name: [as_score(score) for score in results[name]] for name in names}
     for name, column in columns.items():
         if len(column) != len(pairs):
             failed = Score.failed(f"{name} returned {len(column)} scores for {len(pairs)} cases")
@@ -230,18 +232,18 @@ def _called(step: Step, names: tuple[str, ...], pairs: Sequence[Pair]) -> Column
     return columns
 
 
-def as_score(given: object) -> Score:
+def as_score(result: object) -> Score:
     """What a metric may return: a Score, a number or bool, or None for "not applicable"."""
-    if isinstance(given, Score):
-        return given
-    if given is None:
+    if isinstance(result, Score):
+        return result
+    if result is None:
         return Score.not_applicable("not applicable")
-    if isinstance(given, (int, float)) or hasattr(given, "__float__"):
-        return Score(float(given))  # pyright: ignore[reportArgumentType]
-    return Score.failed(f"expected a number, a Score or None, got {type(given).__name__}")
+    if isinstance(result, (int, float)) or hasattr(result, "__float__"):
+        return Score(float(result))  # pyright: ignore[reportArgumentType]
+    return Score.failed(f"expected a number, a Score or None, got {type(result).__name__}")
 
 
-def _checked(scores: Iterable[Score], metric: Metric) -> list[Score]:
+def _check_values(scores: Iterable[Score], metric: Metric) -> list[Score]:
     """A value that is not a finite number, too large to be summed and squared, or outside the declared range is an error."""
     facts = metric.facts
     ours = metric.module.startswith("answerkey.")
@@ -260,11 +262,11 @@ def _checked(scores: Iterable[Score], metric: Metric) -> list[Score]:
         if is_in_range and (ours or not score.details):
             checked.append(score)
         else:
-            checked.append(_corrected(score, metric))
+            checked.append(_correct(score, metric))
     return checked
 
 
-def _corrected(score: Score, metric: Metric) -> Score:
+def _correct(score: Score, metric: Metric) -> Score:
     if score.details and not metric.module.startswith("answerkey."):
         score = replace(
             score, details=plain_json(score.details)

@@ -170,7 +170,7 @@ def additional_metrics(metrics: Iterable[Metric]) -> Generator[None]:
 
 def registered_name(function: object) -> str | None:
     """The name under which a function is registered, if it is."""
-    return next((name for name, known in _METRICS.items() if known.function is function), None)
+    return next((name for name, match in _METRICS.items() if match.function is function), None)
 
 
 def find(name: str) -> Metric:
@@ -179,20 +179,20 @@ def find(name: str) -> Metric:
         return own
     for module in BUILTIN_MODULES:
         import_module(f"answerkey.metrics.{module}")
-        found = _registered(name)
-        if found and found.module.startswith("answerkey."):
-            return found
+        match = _look_up(name)
+        if match and match.module.startswith("answerkey."):
+            return match
     _load()
-    if found := _registered(name):
-        return found
+    if match := _look_up(name):
+        return match
     bare = name.removesuffix("@k")
     if f"{bare}@k" in _METRICS:
         raise SettingsError(f'unknown metric "{name}"; add the cut-off, as in "{bare}@5"')
-    hint = did_you_mean(name, [known.replace("@k", "@5") for known in _METRICS])
+    hint = did_you_mean(name, [other.replace("@k", "@5") for other in _METRICS])
     raise SettingsError(f'unknown metric "{name}"{hint or "; `answerkey metrics` lists them"}')
 
 
-def _registered(name: str) -> Metric | None:
+def _look_up(name: str) -> Metric | None:
     """The metric of that name among those of the modules loaded so far."""
     if name in _METRICS and not name.endswith("@k"):
         return _METRICS[name]
@@ -203,8 +203,8 @@ def _registered(name: str) -> Metric | None:
     for prefix in (OWN_CRITERION, RECORDED):
         if name.startswith(prefix) and name != prefix:
             many = f"{prefix}NAME"
-    found = _METRICS.get(many)
-    return found and replace(found, facts=replace(found.facts, name=name))
+    family_metric = _METRICS.get(many)
+    return family_metric and replace(family_metric, facts=replace(family_metric.facts, name=name))
 
 
 def is_metric(name: str) -> bool:
@@ -239,27 +239,27 @@ def bind(
     for key in settings:
         if key not in own:
             if own:
-                known = f"; it takes {', '.join(sorted(own))}"
+                accepted = f"; it takes {', '.join(sorted(own))}"
             else:
-                known = "; it takes none"
+                accepted = "; it takes none"
             raise SettingsError(
-                f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}'
+                f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or accepted}'
             )
     if "by_judge" in keywords and not settings.get("by_judge"):
         unused = {"judge"}
     else:
         unused = set[str]()
-    given = {
+    arguments = {
         key: provided[key] for key in keywords if key in provided and key not in unused
     } | dict(settings)
     missing = [
-        key for key, must in keywords.items() if must and key not in given and key != "names"
+        key for key, must in keywords.items() if must and key not in arguments and key != "names"
     ]
     if missing:
         raise SettingsError(
             f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(missing[0], missing[0])}'
         )
-    return given
+    return arguments
 
 
 _HOW_TO_GIVE = {

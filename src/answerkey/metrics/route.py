@@ -69,13 +69,13 @@ def semantic_relevance(
 def information_completeness(case: Case, response: Response) -> Score:
     """Whether the answer contains what the case asks for: 0.9 for all of must_contain in 50 to 200 characters."""
     answer = response.answer or ""
-    wanted = case.criteria.must_contain
+    required = case.criteria.must_contain
     score = 0.5
     notes = list[str]()
-    if wanted:
-        missing = [text for text in wanted if not has_any(answer, (text,))]
+    if required:
+        missing = [text for text in required if not has_any(answer, (text,))]
         if missing:
-            score = 1 - len(missing) / len(wanted)
+            score = 1 - len(missing) / len(required)
         else:
             score = 0.9
         notes.append(f"missing: {', '.join(missing)}" if missing else "all of must_contain")
@@ -98,20 +98,22 @@ def factual_accuracy(
     case: Case, response: Response, *, routes: Words, tolerance: float = 0.05, decimal: str = "."
 ) -> Score:
     """Whether a number in the answer is the expected one: 0.95 within 5 %, else 0.5."""
-    given = numbers(response.answer or "", decimal)
-    if not given:
+    stated = numbers(response.answer or "", decimal)
+    if not stated:
         return Score(
             0.75 if response.route in routes["documents"] else 0.5, "no number in the answer"
         )
     if case.criteria.numerical_range is not None:
         low, high = case.criteria.numerical_range
-        inside = any(low <= number.value <= high for number in given)
-        found = f"{'a' if inside else 'no'} number in {low:,.10g} to {high:,.10g}"
-        return Score(0.95 if inside else 0.4, found)
-    if wanted := _true_values(case, decimal):
-        close = any(_near(number.value, want, tolerance) for number in given for want in wanted)
-        found = f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:,.10g}"
-        return Score(0.95 if close else 0.5, found)
+        inside = any(low <= number.value <= high for number in stated)
+        reason = f"{'a' if inside else 'no'} number in {low:,.10g} to {high:,.10g}"
+        return Score(0.95 if inside else 0.4, reason)
+    if true_values := _true_values(case, decimal):
+        close = any(
+            _near(number.value, value, tolerance) for number in stated for value in true_values
+        )
+        reason = f"{'a' if close else 'no'} number within {tolerance:.0%} of {true_values[0]:,.10g}"
+        return Score(0.95 if close else 0.5, reason)
     return Score(0.75, "nothing to check the numbers against")
 
 
@@ -188,14 +190,14 @@ def _by_meaning(
     )
     cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
     return [
-        _limited(
+        _apply_limit(
             cosine if (response.answer or "").strip() else 0.0, case, response, words, bonus_routes
         )
         for cosine, (case, response) in zip(cosines, pairs, strict=True)
     ]
 
 
-def _limited(
+def _apply_limit(
     cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]
 ) -> Score:
     answer = response.answer or ""
@@ -222,13 +224,13 @@ def _bonuses(answer: str, words: Words) -> dict[str, float]:
 
 def _by_keywords(case: Case, response: Response, words: Words) -> Score:
     stop = frozenset(words["stop"])
-    asked = [word for word in dict.fromkeys(words_of(case.question)) if word not in stop]
-    if not asked:
+    question_words = [word for word in dict.fromkeys(words_of(case.question)) if word not in stop]
+    if not question_words:
         return Score(0.5, "without embeddings: the question has no word to look for")
     answer = response.answer or ""
-    share = sum(has_any(answer, (word,)) for word in asked) / len(asked)
-    wanted = case.criteria.must_contain
-    if wanted and all(has_any(answer, (text,)) for text in wanted):
+    share = sum(has_any(answer, (word,)) for word in question_words) / len(question_words)
+    required = case.criteria.must_contain
+    if required and all(has_any(answer, (text,)) for text in required):
         bonus = 0.2
     else:
         bonus = 0.0

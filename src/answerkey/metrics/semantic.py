@@ -45,7 +45,7 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class Cosines:
     """Cosines between texts whose vectors are known, and the cosines from which two texts count as near."""
 
     vectors: Vectors
@@ -113,7 +113,7 @@ def embedding_metrics(
         dict.fromkeys(text for pair in pairs for text in _texts(pair, names) if text.strip())
     )
     vectors = np.vstack([embed.embed(texts), np.zeros((1, embed.dimension), np.float32)])
-    meaning = Meaning(
+    meaning = Cosines(
         vectors,
         {text: row for row, text in enumerate(texts)},
         relevant_from,
@@ -144,12 +144,12 @@ def evaluate_all(
     else:
         expected = tuple(reference or ())
     if isinstance(contexts, str):
-        given = (contexts,)
+        passages = (contexts,)
     else:
-        given = tuple(contexts or ())
+        passages = tuple(contexts or ())
     pair = (
         Case("evaluate_all", question or "", expected=expected),
-        Response(answer=answer or "", passages=tuple(Passage(text or "") for text in given)),
+        Response(answer=answer or "", passages=tuple(Passage(text or "") for text in passages)),
     )
     scores = embedding_metrics(
         [pair],
@@ -159,7 +159,7 @@ def evaluate_all(
         supported_from=thresholds[1],
     )
     values = {name: column[0].value for name, column in scores.items()}
-    if not given:
+    if not passages:
         # The function is a formula for programs and keeps its values for no contexts; a report
         # shows the metrics, which are not applicable then.
         values["context_relevance"] = 0.0
@@ -186,14 +186,14 @@ def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:
         yield from split_at_stops(response.answer or "")
 
 
-def _context_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
+def _context_relevance(case: Case, response: Response, meaning: Cosines) -> Score:
     if not response.contexts:
         return Score.not_applicable("no passages")
     mean = meaning.cosines([case.question], response.contexts).mean()
     return _cosine(float(mean), f"mean of {format_count(len(response.contexts), 'context')}")
 
 
-def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Score:
+def _context_sufficiency(case: Case, response: Response, meaning: Cosines) -> Score:
     if not response.contexts:
         return Score.not_applicable("no passages")
     near = int((meaning.cosines([case.question], response.contexts) >= meaning.relevant_from).sum())
@@ -201,7 +201,7 @@ def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Sc
     return Score(near / len(response.contexts), reason)
 
 
-def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
+def _answer_relevance(case: Case, response: Response, meaning: Cosines) -> Score:
     if response.answer is None:
         return Score.not_applicable("no answer")
     to_question = meaning.relevance_to == "question"
@@ -215,7 +215,7 @@ def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score
     return _cosine(float(best), f"against {'the expected answer' if expected else 'the question'}")
 
 
-def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Score:
+def _answer_correctness(case: Case, response: Response, meaning: Cosines) -> Score:
     expected = _not_blank(case.expected)
     if response.answer is None or not expected:
         return Score.not_applicable(
@@ -226,7 +226,7 @@ def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Sco
     )
 
 
-def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> Score:
+def _answer_hallucination(case: Case, response: Response, meaning: Cosines) -> Score:
     if response.answer is None:
         return Score.not_applicable("no answer")
     parts = split_at_stops(response.answer)
@@ -243,7 +243,7 @@ def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> S
     return Score(len(loose) / len(parts), reason, details={"unsupported": loose} if loose else {})
 
 
-_MEASURES: dict[str, Callable[[Case, Response, Meaning], Score]] = {
+_MEASURES: dict[str, Callable[[Case, Response, Cosines], Score]] = {
     "context_relevance": _context_relevance,
     "context_sufficiency": _context_sufficiency,
     "answer_relevance": _answer_relevance,

@@ -41,7 +41,6 @@ MOST = (
 SURELY_RULED = 0.6
 FROM = 4.0
 OVERRULED = -5.0
-MOST_BESIDE_LONG = 3.0  # log-odds: one rule for short answers must not decide over a long one
 UNRELATED = -1.5  # log-odds at most, of an answer that shares nothing with the expected one
 LONGEST_DENIED = 6  # words of an expected answer that can be denied as a whole
 LEAST_JUNK = 40  # words
@@ -79,7 +78,7 @@ _ALIASES = re.compile(
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=13,  # of the features that remain; 12 had 34 more
+    version=14,  # of long answers, a plain sum of three terms
 )
 def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
@@ -279,18 +278,10 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _blend(odds: float, verdict: LongVerdict | None) -> float:
-    """The log-odds by the models for short and for long answers, as the length of the expected one says."""
-    if verdict is None:
-        return odds
-    short = min(MOST_BESIDE_LONG, max(-MOST_BESIDE_LONG, odds))
-    return verdict.weight * verdict.log_odds + (1 - verdict.weight) * short
-
-
 def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict | None) -> Score:
     case, response = pair
-    if not f["exact"]:
-        odds = _blend(odds, verdict)
+    if verdict and not f["exact"]:
+        odds = verdict.log_odds
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
     if verdict:

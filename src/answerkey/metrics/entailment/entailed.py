@@ -150,24 +150,24 @@ class LocalDecider:
             for one in asked
         ]
         scores = groundedness(pairs, pair_model=self._pair_model)
-        return [_decided(one, score) for one, score in zip(asked, scores, strict=True)]
+        return [_decide_statements(one, score) for one, score in zip(asked, scores, strict=True)]
 
 
 def _share_a_word(statement: str, texts: Sequence[str]) -> bool:
     """Whether one of the texts has a content word of a statement, or a synonym of one."""
     content = read(statement).content
     return not content or any(
-        closest(word, known, known)[0] >= NEAR or has_root(word, known.vocabulary)
-        for known in map(read, texts)
+        closest(word, text, text)[0] >= NEAR or has_root(word, text.vocabulary)
+        for text in map(read, texts)
         for word in content
     )
 
 
-def _decided(asked: Asked, score: Score) -> Decided:
+def _decide_statements(asked: Asked, score: Score) -> Decided:
     sentences: Sequence[SentenceFinding] = score.details.get("sentences", ())
     by_model = score.details.get("by_model")
     model_name = score.details.get("model")
-    found: list[Decision] = []
+    decisions: list[Decision] = []
     start = 0
     for statement in asked.statements:
         end = start + len(statement)
@@ -185,9 +185,9 @@ def _decided(asked: Asked, score: Score) -> Decided:
             ):
                 supported = 0.0  # not a word in common
             denied = denied or (bool(quote) and contradicts(statement, quote))
-        found.append(Decision(supported, denied, quote))
+        decisions.append(Decision(supported, denied, quote))
         start = end + 1
-    return Decided(tuple(found), _name_decider(by_model, model_name))
+    return Decided(tuple(decisions), _name_decider(by_model, model_name))
 
 
 def _name_decider(by_model: bool | None, model_name: str | None) -> str:
@@ -210,11 +210,11 @@ class JudgeDecider:
 
     def decide(self, asked: Sequence[Asked]) -> list[Decided]:
         pairs = [(Case("", one.question), Response("\n\n".join(one.texts))) for one in asked]
-        wanted = [tuple(Requirement(ask) for ask in _asks(one)) for one in asked]
-        given = self._judge.criteria(pairs, wanted)
-        return [self._decided(one, scores) for one, scores in zip(asked, given, strict=True)]
+        requirements = [tuple(Requirement(ask) for ask in _asks(one)) for one in asked]
+        answers = self._judge.criteria(pairs, requirements)
+        return [self._read_scores(one, scores) for one, scores in zip(asked, answers, strict=True)]
 
-    def _decided(self, asked: Asked, scores: Sequence[Score]) -> Decided:
+    def _read_scores(self, asked: Asked, scores: Sequence[Score]) -> Decided:
         error = next((score.error or score.reason for score in scores if score.value is None), "")
         if error:
             return Decided(error=error, call=_call(scores))

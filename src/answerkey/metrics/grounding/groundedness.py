@@ -36,7 +36,7 @@ from answerkey.metrics.grounding.sentence_features import (
     ReadAnswer,
     ReadSentence,
     read_answers,
-    unnumbered,
+    remove_pointers,
 )
 from answerkey.metrics.grounding.sentence_finding import SentenceFinding
 from answerkey.metrics.registry import metric
@@ -231,7 +231,7 @@ def _apply_rules(detector: Detector, answer: ReadAnswer, question: str, scores: 
     days = [date for text in texts for date in dates(text)]
     question_stems = content_stems(question)
     for n, sentence in enumerate(answer.sentences):
-        text = without_pointers(unnumbered(answer.sentence_text(sentence)))
+        text = without_pointers(remove_pointers(answer.sentence_text(sentence)))
         if _claims_nothing(text, sentence):
             scores[n] = -30.0
         elif _adds_statement(answer, sentence, text, question_stems):

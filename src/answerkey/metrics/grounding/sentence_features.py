@@ -22,7 +22,7 @@ from answerkey.entailment.pair_model import (
     supported_odds,
 )
 from answerkey.language.claims import claims
-from answerkey.language.frames import EMPHASIS, opening_end
+from answerkey.language.frames import EMPHASIS, POINTER, opening_end
 from answerkey.language.sentences import Piece, language_of, pieces
 from answerkey.metrics.boosted_trees import load_numbers
 from answerkey.metrics.entailment.contradiction import contradicts
@@ -108,13 +108,15 @@ def _by_words(pair: Pair) -> ReadAnswer:
     text = response.answer or ""
     contexts = tuple(response.contexts)
     index = PassageIndex.of(contexts)
-    asked = frozenset(stem for piece in pieces(case.question) for stem in piece.content_stems())
+    question_stems = frozenset(
+        stem for piece in pieces(case.question) for stem in piece.content_stems()
+    )
     spoken = languages(text, contexts)
     english = spoken[0] == "english"
     one_language = spoken[0] == spoken[1]
-    found: list[ReadSentence] = []
+    sentences: list[ReadSentence] = []
     for piece in pieces(_blank_marks(text)):
-        support = lexical(piece, index, asked, rarity() if english else {})
+        support = lexical(piece, index, question_stems, rarity() if english else {})
         features = support.features
         if not english or not one_language:
             features = without_english(features, one_language)
@@ -126,11 +128,14 @@ def _by_words(pair: Pair) -> ReadAnswer:
             evidence >= 0
             and english
             and contradicts(
-                unnumbered(text[piece.start : piece.end]), unnumbered(index.text_at(evidence))
+                remove_pointers(text[piece.start : piece.end]),
+                remove_pointers(index.text_at(evidence)),
             )
         )
-        found.append(ReadSentence(piece, support, {**features, "denied": float(denied)}, evidence))
-    return ReadAnswer(text, index, tuple(found), english, one_language)
+        sentences.append(
+            ReadSentence(piece, support, {**features, "denied": float(denied)}, evidence)
+        )
+    return ReadAnswer(text, index, tuple(sentences), english, one_language)
 
 
 def _blank_marks(text: str) -> str:
@@ -138,17 +143,17 @@ def _blank_marks(text: str) -> str:
 
     The numbers of citation marks are no figures; "Answer: No," is no statement.
     """
-    for pattern in (CITATION, EMPHASIS):
+    for pattern in (CITATION, POINTER, EMPHASIS):
         text = pattern.sub(lambda mark: " " * len(mark[0]), text)
     end = opening_end(text)
     text = " " * end + text[end:]
     return _YES_NO.sub(lambda mark: " " * len(mark[0]), text)
 
 
-def unnumbered(text: str) -> str:
+def remove_pointers(text: str) -> str:
     """A sentence without what only points: the number of a list item, markers, and mentions of a passage.
 
-    >>> unnumbered("3. Based on passage 2, it opened in 1932 [1].")
+    >>> remove_pointers("3. Based on passage 2, it opened in 1932 [1].")
     'it opened in 1932.'
     """
     opening = _OPENING.match(text)
@@ -160,36 +165,44 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
     otherwise English."""
     passages = " ".join(contexts)[:LANGUAGE_FROM]
     own = language_of(text)
-    given = language_of(passages)
-    if own != "unclear" or given != "unclear":
+    of_passages = language_of(passages)
+    if own != "unclear" or of_passages != "unclear":
         both = "english"
     else:
         both = language_of(f"{text} {passages}")
-    clear = [found for found in (own, given) if found != "unclear"] or [
+    clear = [language for language in (own, of_passages) if language != "unclear"] or [
         both if both != "unclear" else "english"
     ]
-    return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
+    return (clear[0] if own == "unclear" else own), (
+        clear[-1] if of_passages == "unclear" else of_passages
+    )
 
 
 def _by_model(answers: Sequence[ReadAnswer], model: PairModel) -> Iterator[ReadAnswer]:
     """The answers with the model's features, from one batch of pairs for all of them."""
-    asked = [[_questions(answer, sentence) for sentence in answer.sentences] for answer in answers]
-    wanted = [pair for questions in asked for question in questions for pair in question.pairs]
-    logits = model.logits(wanted)
+    questions_of = [
+        [_questions(answer, sentence) for sentence in answer.sentences] for answer in answers
+    ]
+    text_pairs = [
+        pair for questions in questions_of for question in questions for pair in question.pairs
+    ]
+    logits = model.logits(text_pairs)
     start = 0
-    for answer, questions in zip(answers, asked, strict=True):
-        found: list[ReadSentence] = []
+    for answer, questions in zip(answers, questions_of, strict=True):
+        sentences: list[ReadSentence] = []
         for sentence, question in zip(answer.sentences, questions, strict=True):
             end = start + len(question.pairs)
-            found.append(_with_model(sentence, question, logits[start:end]))
+            sentences.append(_with_model(sentence, question, logits[start:end]))
             start = end
         yield (
-            replace(answer, sentences=tuple(found), by_model=True) if answer.suits_model else answer
+            replace(answer, sentences=tuple(sentences), by_model=True)
+            if answer.suits_model
+            else answer
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class _Window:
     """Text of the passages to compare a sentence with, and the place in the index that shares most words with it."""
 
     text: str
@@ -201,7 +214,7 @@ class Questions:
     """What the model is asked about a sentence: the whole against each window, then each of its claims against its own."""
 
     sentence: str = ""
-    windows: Sequence[Window] = ()
+    windows: Sequence[_Window] = ()
     claims: Sequence[TextPair] = ()
 
     @property
@@ -224,7 +237,7 @@ def is_settled(features: Mapping[str, float]) -> float | None:
 def _questions(answer: ReadAnswer, sentence: ReadSentence) -> Questions:
     if not answer.suits_model or is_settled(sentence.features) is not None:
         return Questions()
-    text = unnumbered(answer.sentence_text(sentence))
+    text = remove_pointers(answer.sentence_text(sentence))
     parts = claims(text)
     if len(parts) > 1:
         own = [(_nearest(answer.index, part), part) for part in parts]
@@ -239,11 +252,11 @@ def _nearest(index: PassageIndex, claim: str) -> str:
     for stem in {stem for piece in pieces(claim) for stem in piece.content_stems()}:
         shared[index.words.get(stem, [])] += rarity().get(stem, 1.0)
     return " ".join(
-        unnumbered(index.text_at(at)) for at in sorted(index.around(int(shared.argmax())))
+        remove_pointers(index.text_at(at)) for at in sorted(index.around(int(shared.argmax())))
     )
 
 
-def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:
+def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[_Window]:
     """The windows that share most words with the sentence, best first, then several of them joined."""
     shares = sentence.support.windows + 0.1 * sentence.support.shared
     order = [int(place) for place in np.argsort(-shares, kind="stable")[:PLACES_JOINED]]
@@ -253,7 +266,7 @@ def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:
     return [*single, _window(answer.index, sentence.support, order, JOINED_WORDS)]
 
 
-def _window(index: PassageIndex, support: Support, places: Sequence[int], most: int) -> Window:
+def _window(index: PassageIndex, support: Support, places: Sequence[int], most: int) -> _Window:
     """The sentences at those places and their neighbours, up to so many words, in the order of the passages."""
     kept: list[int] = []
     size = 0
@@ -263,8 +276,8 @@ def _window(index: PassageIndex, support: Support, places: Sequence[int], most: 
             if size > most and kept:
                 break
             kept.append(near)
-    text = " ".join(unnumbered(index.text_at(at)) for at in sorted(kept))
-    return Window(text, max(kept, key=lambda at: support.shared[at]))
+    text = " ".join(remove_pointers(index.text_at(at)) for at in sorted(kept))
+    return _Window(text, max(kept, key=lambda at: support.shared[at]))
 
 
 def _with_model(sentence: ReadSentence, asked: Questions, logits: Logits) -> ReadSentence:

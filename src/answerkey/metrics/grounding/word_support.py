@@ -142,8 +142,8 @@ class Words:
         with np.errstate(
             invalid="ignore"
         ):  # BLAS may raise the flag for lanes of a register that it does not use
-            found = grid @ self.weights
-        return (found / (float(self.weights.sum()) or 1.0)).astype(np.float32)
+            weight = grid @ self.weights
+        return (weight / (float(self.weights.sum()) or 1.0)).astype(np.float32)
 
 
 def lexical(
@@ -186,7 +186,7 @@ def _words(
         stems=stems,
         weights=np.array([rarity.get(stem, 1.0) for stem in stems], dtype=np.float32),
         grid=grid,
-        wide=widened(grid, near),
+        wide=join_neighbours(grid, near),
         near=near,
         asked=np.array([stem in asked for stem in stems], dtype=np.bool_),
     )
@@ -221,7 +221,7 @@ def neighbours(places: NDArray[np.int64], passages: NDArray[np.int64]) -> Grid:
     return beside
 
 
-def widened(grid: Grid, near: Grid) -> Grid:
+def join_neighbours(grid: Grid, near: Grid) -> Grid:
     """Each row joined with its neighbours: windows of three sentences, since support is often spread out."""
     wide = grid.copy()
     wide[1:] |= grid[:-1] & near[:, None]
@@ -246,15 +246,17 @@ def _pairs(piece: Piece, index: PassageIndex, words: Words) -> dict[str, float]:
     """Words that are neighbours in the sentence and in a passage: what is copied, and where copying ends."""
     keys = list(zip(piece.stems, piece.stems[1:], strict=False))
     if not keys:
-        found = float(words.anywhere.all())
-        copied = dict.fromkeys(("pairs_all", "pairs_window", "copied_run", "copied_words"), found)
+        is_there = float(words.anywhere.all())
+        copied = dict.fromkeys(
+            ("pairs_all", "pairs_window", "copied_run", "copied_words"), is_there
+        )
         return copied | {"broken_pairs": 0.0}
     grid = presence(keys, index.pairs, len(index.sentences))
     anywhere = np.asarray(grid.any(axis=0), dtype=np.bool_)
     run = longest_run([bool(hit) for hit in anywhere])
     return {
         "pairs_all": float(anywhere.mean()),
-        "pairs_window": float(widened(grid, words.near).mean(axis=1).max(initial=0.0)),
+        "pairs_window": float(join_neighbours(grid, words.near).mean(axis=1).max(initial=0.0)),
         "copied_run": run / len(keys),
         "copied_words": math.log1p(run),
         "broken_pairs": math.log1p(float((~anywhere).sum())),
@@ -262,13 +264,13 @@ def _pairs(piece: Piece, index: PassageIndex, words: Words) -> dict[str, float]:
 
 
 def _numbers(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, float], list[float]]:
-    found = [(value, index.number_places(value)) for value in piece.numbers]
-    missing = [value for value, at in found if not at]
-    away = sum(1 for _, at in found if at and min(abs(best - place) for place in at) > 1)
+    places = [(value, index.number_places(value)) for value in piece.numbers]
+    missing = [value for value, at in places if not at]
+    away = sum(1 for _, at in places if at and min(abs(best - place) for place in at) > 1)
     return {
-        "numbers": min(5.0, len(found)),
+        "numbers": min(5.0, len(places)),
         "numbers_missing": min(4.0, len(missing)),
-        "numbers_missing_share": len(missing) / len(found) if found else 0.0,
+        "numbers_missing_share": len(missing) / len(places) if places else 0.0,
         "numbers_away": min(4.0, away),
     }, missing
 
