@@ -161,21 +161,23 @@ def remove_pointers(text: str) -> str:
 
 
 def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
-    """Of the answer and of the passages; an unclear one is taken to be the other's, two unclear ones that of both together,
-    otherwise English."""
+    """The languages of the answer and of the passages.
+
+    An unclear one is taken to be that of the other text. Two unclear ones are taken to be that of
+    both texts together, otherwise English.
+    """
     passages = " ".join(contexts)[:LANGUAGE_FROM]
     own = language_of(text)
     of_passages = language_of(passages)
-    if own != "unclear" or of_passages != "unclear":
-        both = "english"
-    else:
-        both = language_of(f"{text} {passages}")
-    clear = [language for language in (own, of_passages) if language != "unclear"] or [
-        both if both != "unclear" else "english"
-    ]
-    return (clear[0] if own == "unclear" else own), (
-        clear[-1] if of_passages == "unclear" else of_passages
-    )
+    if own == of_passages == "unclear":
+        own = language_of(f"{text} {passages}")
+    if own == of_passages == "unclear":
+        own = "english"
+    if of_passages == "unclear":
+        return own, own
+    if own == "unclear":
+        return of_passages, of_passages
+    return own, of_passages
 
 
 def _by_model(answers: Sequence[ReadAnswer], model: PairModel) -> Iterator[ReadAnswer]:
@@ -194,11 +196,10 @@ def _by_model(answers: Sequence[ReadAnswer], model: PairModel) -> Iterator[ReadA
             end = start + len(question.pairs)
             sentences.append(_with_model(sentence, question, logits[start:end]))
             start = end
-        yield (
-            replace(answer, sentences=tuple(sentences), by_model=True)
-            if answer.suits_model
-            else answer
-        )
+        if answer.suits_model:
+            yield replace(answer, sentences=tuple(sentences), by_model=True)
+        else:
+            yield answer
 
 
 @dataclass(frozen=True, slots=True)
