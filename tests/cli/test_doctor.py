@@ -115,3 +115,22 @@ def test_a_wrong_option_is_one_line(options: list[str], words: str) -> None:
     result = doctor(*options)
     assert isinstance(result.exception, SettingsError)
     assert words in str(result.exception)
+
+
+@pytest.mark.network
+def test_a_judge_that_says_yes_or_no_takes_the_exam_in_both_modes() -> None:
+    def answer(request: Request) -> Said:
+        if "response_format" in request.body:
+            return gullible(request)
+        is_right = any(word in request.text.split(" ANSWER\n")[-1] for word in RIGHT)
+        return completion("Yes" if is_right else "No")
+
+    with FakeEndpoint(answer) as endpoint:
+        options = ("--judge", endpoint.base_url, "--judge-model", "m", "--judge-mode", "yes-no")
+        result = doctor(*options, "--json")
+        judged = json.loads(result.stdout)["judge"]
+        shown = doctor(*options)
+    assert result.exit_code == 0
+    assert (judged["right"], judged["of"]) == (10, 10)
+    assert judged["json_mode"] == {"passed": False, "right": 9, "of": 10}
+    assert "with yes and no; in JSON: 9 of 10 right" in shown.stdout

@@ -55,6 +55,30 @@ def test_the_rubric_in_one_call(llama: LlamaServer) -> None:
     )
 
 
+def test_yes_and_no_have_probabilities(llama: LlamaServer) -> None:
+    chat = load_chat(llama.settings())
+    replies = [
+        chat.answer_yes_no([{"role": "user", "content": f"{question} Reply with yes or no only."}])
+        for question in ("Is Paris a town in France?", "Is ice hot?")
+    ]
+    chat.close()
+    shares = [reply.yes_probability for reply in replies if reply.yes_probability is not None]
+    assert shares, [reply.text for reply in replies]
+    assert all(0 < share < 1 for share in shares)
+
+
+def test_a_judge_that_says_yes_or_no(llama: LlamaServer) -> None:
+    judge = load_judge(llama.settings(mode="yes-no"))
+    table = make_plan(["judge.relevance"], {"judge": judge}).score(pairs(3))
+    judge.close()
+    scores = [row["judge.relevance"] for row in table]
+    by_probability = [score for score in scores if "with probability" in score.reason]
+    assert by_probability, [score.error or score.reason for score in scores]
+    for score in by_probability:
+        assert score.value == score.details["probability"]
+        assert 0 < score.value < 1
+
+
 def test_a_plain_chat(llama: LlamaServer) -> None:
     chat = load_chat(llama.settings(max_tokens=16))
     reply = chat.complete([{"role": "user", "content": "Say hello."}])

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,11 @@ import click
 from answerkey import __version__
 from answerkey.cache import cache_folder
 from answerkey.cli.output import PATH, end, json_option, print_json, say, show
-from answerkey.cli.scoring_options import judge_model_option, judge_settings
+from answerkey.cli.scoring_options import (
+    judge_mode_option,
+    judge_model_option,
+    judge_settings,
+)
 from answerkey.embed import load_embedder
 from answerkey.errors import (
     EXIT_GATE,
@@ -77,9 +81,11 @@ class JudgeTest:
     name: str
     error: str = ""
     exam: Exam | None = None
+    json_mode: Exam | None = None  # of a judge that answers with yes or no: the same exam in JSON
 
     def as_json(self, *, large: bool) -> dict[str, object]:
         exam = self.exam
+        named: dict[str, object]
         named = {"name": self.name, "reachable": self.exam is not None, "error": self.error or None}
         if exam is None:
             more: dict[str, object]
@@ -89,6 +95,8 @@ class JudgeTest:
                 more = {"resists_injection": None, "questions": []}
             return {**named, "passed": False, "right": None, "of": None, **more}
         named |= {"resists_injection": exam.resists_injection}
+        if self.json_mode is not None:
+            named["json_mode"] = _summarise(self.json_mode)
         if large:
             return {**named, **exam.to_json()}
         fields = ("kind", "question", "answer", "wanted", "reason", "error", "right")
@@ -105,6 +113,18 @@ class JudgeTest:
         }
 
 
+def _summarise(exam: Exam) -> dict[str, object]:
+    """The exam in a few figures."""
+    return {"passed": exam.passed, "right": exam.right, "of": _count_items(exam)}
+
+
+def _count_items(exam: Exam) -> int:
+    """The items that count: the large exam leaves out those that the judge does not claim to judge."""
+    if exam.large:
+        return exam.judged_count
+    return len(exam.answers)
+
+
 @click.command("doctor")
 @click.argument("suite", required=False, type=PATH, metavar="[SUITE_OR_RUN]")
 @click.option(
@@ -116,6 +136,7 @@ class JudgeTest:
     "judge of the suite or run, or for local.",
 )
 @judge_model_option
+@judge_mode_option
 @click.option(
     "--exam",
     type=click.Choice(["short", "large"]),
@@ -127,24 +148,26 @@ class JudgeTest:
 @click.option(
     "--no-exam",
     is_flag=True,
-    help="InstallationCheck the installation only; do not call the judge.",
+    help="Check the installation only; do not call the judge.",
 )
 @json_option
 def doctor_command(
     suite: Path | None,
     judge: str | None,
     judge_model: str | None,
+    judge_mode: str | None,
     api_key_env: str | None,
     exam: str | None,
     no_exam: bool,
     as_json: bool,
 ) -> None:
-    """InstallationCheck the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
+    """Check the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
 
     The judge is the one of SUITE_OR_RUN or of --judge. The result of the large exam is kept beside the run where one is
     given, and shown in the reports of every run with this judge. Without either, the local judge takes the exam, and its
     result does not affect the exit code. A judge passes the short exam with eight of ten right, including the answer that
-    tries to manipulate the grade, and the large one with 80 % of each kind and every injection.
+    tries to manipulate the grade, and the large one with 80 % of each kind and every injection. A judge that answers with
+    yes or no takes the exam in both modes, and the results are shown side by side.
 
     Exit codes: 0 everything works, 1 the judge failed the exam, 3 a check failed or the judge does not respond.
 
@@ -159,12 +182,13 @@ def doctor_command(
         judge = OF_SUITE
     large = exam == "large" or (judge == OF_SUITE and exam is None)
     judge = None if judge == OF_SUITE else judge
-    settings = _judge_settings(suite, judge, judge_model, api_key_env)
+    settings = _judge_settings(suite, judge, judge_model, api_key_env, judge_mode)
     opened = None
-    if not no_exam:  # without its cache: the exam is about its replies now
-        opened = load_judge(
-            without_cache(settings or "local"), folder=suite.parent if suite else Path()
-        )
+    folder = suite.parent if suite else Path()
+    # Without its cache: the exam is about its replies now.
+    uncached = without_cache(settings or "local")
+    if not no_exam:
+        opened = load_judge(uncached, folder=folder)
     checks = check_installation()
     if not as_json:
         for check in checks:
@@ -179,6 +203,14 @@ def doctor_command(
         tested = examine(opened, large=large)
     else:
         tested = None
+    if (
+        tested
+        and tested.exam
+        and isinstance(uncached, Mapping)
+        and uncached.get("mode") == "yes-no"
+    ):
+        in_json = load_judge({**uncached, "mode": "json"}, folder=folder)
+        tested = replace(tested, json_mode=examine(in_json, large=large).exam)
     if opened and tested and tested.exam and large:
         remember(opened.fingerprint(), exam=tested.exam.result)
         if suite is not None and is_run(suite):
@@ -207,7 +239,7 @@ def doctor_command(
 
 
 def _judge_settings(
-    suite: Path | None, judge: str | None, model: str | None, key: str | None
+    suite: Path | None, judge: str | None, model: str | None, key: str | None, mode: str | None
 ) -> JudgeSettings | None:
     if suite is not None:
         if judge is not None:
@@ -220,8 +252,10 @@ def _judge_settings(
             raise SettingsError(
                 f"{suite} has no [judge]; give --judge local, or leave the suite out"
             )
-        return settings
-    table = judge_settings(judge, model)
+        if mode is None or not isinstance(settings, Mapping):
+            return settings
+        return {**settings, "mode": mode}
+    table = judge_settings(judge, model, mode=mode)
     if not key:
         return table
     if not isinstance(table, dict):
@@ -306,9 +340,10 @@ def _show_exam(tested: JudgeTest) -> None:
     exam = tested.exam
     if exam is None:
         return show(f"✗ judge {tested.name}: {tested.error}")
-    show(
-        f"\njudge {tested.name}: {exam.right} of {exam.judged_count if exam.large else len(exam.answers)} right"
-    )
+    show(f"\njudge {tested.name}: {exam.right} of {_count_items(exam)} right")
+    if tested.json_mode is not None:
+        other = tested.json_mode
+        show(f"  with yes and no; in JSON: {other.right} of {_count_items(other)} right")
     for kind, result in exam.kinds.items() if exam.large else ():
         if result.not_judged:
             left = f", {result.not_judged} it can't judge"

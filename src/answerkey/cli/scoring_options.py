@@ -21,6 +21,16 @@ judge_option = click.option(
     help=f"local, {', '.join(PRESETS)}, or the URL of an endpoint (with --judge-model).",
 )
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
+judge_mode_option = click.option(
+    "--judge-mode",
+    type=click.Choice(["json", "yes-no"]),
+    help="yes-no: a score is the probability of yes, where the endpoint reports it.",
+)
+judge_when_option = click.option(
+    "--judge-when",
+    type=click.Choice(["always", "unsure"]),
+    help="unsure: ask the judge only where the local models are not sure.",
+)
 module_option = click.option(
     "--module",
     "modules",
@@ -50,6 +60,8 @@ class ScoringOptions:
     entailment: str | None = None
     judge: str | None = None
     judge_model: str | None = None
+    judge_mode: str | None = None
+    judge_when: str | None = None
     modules: tuple[str, ...] = ()
     jobs: int | None = None
     charts: bool | None = None
@@ -62,7 +74,9 @@ class ScoringOptions:
             "embedding": {"model": self.model} if self.model else None,
             "entailment": {"model": self.entailment} if self.entailment else None,
             "modules": list(self.modules),
-            "judge": judge_settings(self.judge, self.judge_model),
+            "judge": judge_settings(
+                self.judge, self.judge_model, mode=self.judge_mode, when=self.judge_when
+            ),
         }
         return {name: value for name, value in table.items() if value}
 
@@ -107,6 +121,8 @@ def scoring_options(metrics_help: str) -> Decorator:
         ),
         judge_option,
         judge_model_option,
+        judge_mode_option,
+        judge_when_option,
         module_option,
         click.option(
             "--jobs",
@@ -130,14 +146,25 @@ def scoring_options(metrics_help: str) -> Decorator:
     return decorate
 
 
-def judge_settings(judge: str | None, model: str | None) -> str | dict[str, str] | None:
+def judge_settings(
+    judge: str | None, model: str | None, *, mode: str | None = None, when: str | None = None
+) -> str | dict[str, str] | None:
     """The `judge` setting of a suite: "local", a preset or an endpoint."""
+    options = {"mode": mode, "when": when}
+    extra = {name: value for name, value in options.items() if value is not None}
+    if judge is None and extra:
+        name, value = next(iter(extra.items()))
+        raise SettingsError(
+            f"--judge-{name} needs --judge; for the judge of a suite: --set judge.{name}={value}"
+        )
     if judge is None or judge == "local":
+        if extra:
+            raise SettingsError("the local judge has no mode, and is always asked")
         return judge
     table = {"base_url" if "://" in judge else "preset": judge}
     if model:
         table["model"] = model
-    return table
+    return table | extra
 
 
 def split_names(listed: str) -> list[str]:

@@ -191,6 +191,40 @@ class JudgeTable(ChatTable, frozen=True):
         Annotated[int, about("Tokens that the model reads; longer passages are cut.", ge=256)]
         | None
     ) = None
+    mode: Annotated[
+        Literal["json", "yes-no"],
+        about(
+            "`yes-no`: one question per criterion; a score is the probability of yes where the endpoint "
+            "reports log-probabilities."
+        ),
+    ] = "json"
+    when: Annotated[
+        Literal["always", "unsure"],
+        about("`unsure`: ask only where the local models are not sure."),
+    ] = "always"
+    unsure: (
+        Annotated[
+            tuple[float, float],
+            about(
+                "Probabilities between which the judge is asked. Default: those on the card of the "
+                "entailment model, otherwise 0.15 and 0.85."
+            ),
+        ]
+        | None
+    ) = None
+    check_share: Annotated[
+        float,
+        about(
+            'Share of the other answers that is asked about as well with `when = "unsure"`, to '
+            "measure the agreement.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.05
+
+    @property
+    def is_yes_no(self) -> bool:
+        return self.mode == "yes-no"
 
 
 class EmbeddingTable(Table, frozen=True):

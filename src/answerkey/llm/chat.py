@@ -17,7 +17,8 @@ class Reply:
     """A model's reply. Unknown tokens and cost are None, never 0.
 
     `reasoning` is the trace that the endpoint reports apart from the text; `truncated` says that the model
-    was cut off at the token limit; `rung` is how structured output was asked for.
+    was cut off at the token limit; `rung` is how structured output was asked for; `yes_probability` is the probability of
+    "yes" against "no" in a reply to `answer_yes_no`, where the endpoint reports log-probabilities.
     """
 
     text: str
@@ -29,6 +30,7 @@ class Reply:
     refusal: str = ""
     cost: float | None = None
     rung: str = ""
+    yes_probability: float | None = None
 
 
 class Chat(Protocol):
@@ -36,7 +38,7 @@ class Chat(Protocol):
 
     It raises `CallFailed` when this call failed and another may not, and `EndpointError` when no call can
     succeed (no key, no such model, quota used up). A chat with a token limit names it in `max_tokens`, and takes
-    another one for a single call.
+    another one for a single call. A chat that can report log-probabilities has a method `answer_yes_no` besides.
     """
 
     @property

@@ -142,6 +142,9 @@ class GeminiDialect:
         limit = body.get("max_tokens") or body.get("max_completion_tokens")
         if limit:
             config["maxOutputTokens"] = limit
+        if body.get("logprobs"):
+            config["responseLogprobs"] = True
+            config["logprobs"] = body["top_logprobs"]
         form = table_of(body.get("response_format"))
         if form:
             config["responseMimeType"] = "application/json"
@@ -167,7 +170,33 @@ class GeminiDialect:
         text = "".join(str(part.get("text") or "") for part in parts if not part.get("thought"))
         thoughts = "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
         ending = _GEMINI_ENDINGS.get(str(candidate.get("finishReason")), "stop")
-        return _completion(body.get("modelVersion"), text, thoughts, ending, (read, written))
+        completion = _completion(body.get("modelVersion"), text, thoughts, ending, (read, written))
+        completion["choices"][0]["logprobs"] = _gemini_logprobs(candidate.get("logprobsResult"))
+        return completion
+
+
+def _gemini_logprobs(result: object) -> Body:
+    """The chosen tokens and their alternatives in the form of OpenAI."""
+    table = table_of(result)
+    chosen = cast("list[object]", table.get("chosenCandidates") or [])
+    steps = cast("list[object]", table.get("topCandidates") or [])
+    alternatives = [
+        [
+            _gemini_token(each)
+            for each in cast("list[object]", table_of(step).get("candidates") or [])
+        ]
+        for step in steps
+    ]
+    content = [
+        {**_gemini_token(token), "top_logprobs": alternatives[n] if n < len(alternatives) else []}
+        for n, token in enumerate(chosen)
+    ]
+    return {"content": content}
+
+
+def _gemini_token(candidate: object) -> Body:
+    table = table_of(candidate)
+    return {"token": table.get("token"), "logprob": table.get("logProbability")}
 
 
 def choose_dialect(name: DialectName, key_header: str = "") -> Dialect:

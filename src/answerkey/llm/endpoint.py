@@ -26,11 +26,19 @@ from answerkey.llm.failures import (
     raise_for,
 )
 from answerkey.llm.limiter import Limiter, RetryLimits, log
+from answerkey.llm.log_probabilities import (
+    LogProbabilities,
+    read_yes_probability,
+    request_alternatives,
+)
 from answerkey.llm.structured_output import RUNGS, Ladder, limit_texts, request_fields
 from answerkey.net import HttpClient, NoReply, TimedOutReply
 from answerkey.secrets import Secrets, key_from_variable
 
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
+SHORT_REPLY = (
+    32  # tokens for yes or no; a model that thinks first is asked again with its own limit
+)
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|deprecated|does not support|unrecognized|unknown (?:parameter|field|argument)|not permitted",
@@ -52,6 +60,7 @@ class Endpoint:
         self._url = self._dialect.address(settings.base_url, settings.model)
         self._ladder = Ladder(settings.structured_output)
         self._last_schema: tuple[Schema, Schema] = {}, {}
+        self._log_probabilities = LogProbabilities(settings.model)
         self._parameters: Mapping[str, object] = {
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
@@ -90,18 +99,40 @@ class Endpoint:
         schema: Schema | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
+        return self._complete(messages, schema, max_tokens)
+
+    def answer_yes_no(self, messages: Sequence[Message], max_tokens: int | None = None) -> Reply:
+        """A reply to a question of yes or no, with the probability of "yes" where the endpoint reports it."""
+        limit = max_tokens or min(SHORT_REPLY, self.max_tokens)
+        return self._complete(messages, None, limit, is_yes_no=True)
+
+    def _complete(
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None,
+        max_tokens: int | None,
+        *,
+        is_yes_no: bool = False,
+    ) -> Reply:
         rung = self._ladder.rung if schema else "prompt"
         tries: dict[type[Failure], int] = {}
         while True:
             parameters = self._parameters
+            alternatives = self._log_probabilities.count if is_yes_no else 0
+            sent = {
+                **_with_limit(parameters, max_tokens),
+                **request_alternatives(alternatives),
+            }
             try:
-                reply = self._once(messages, schema, rung, _with_limit(parameters, max_tokens))
+                reply = self._once(messages, schema, rung, sent)
             except Fatal as failure:
                 self.limiter.stop(f"{self.model} at {self.settings.base_url}: {failure}")
                 raise EndpointError(
                     f"{self.model} at {self.settings.base_url}: {failure}"
                 ) from failure
             except Rejected as failure:
+                if self._log_probabilities.lower(alternatives, failure.raw):
+                    continue
                 if self._without_parameter(failure, parameters):
                     continue
                 if schema and not _TOO_LONG.search(failure.raw):
@@ -193,6 +224,7 @@ class Endpoint:
                 truncated=choice.get("finish_reason") == "length",
                 refusal=_refusal(choice),
                 rung=rung,
+                yes_probability=read_yes_probability(choice.get("logprobs")),
                 prompt_tokens=read,
                 completion_tokens=written,
                 cost=self._cost(read, written),

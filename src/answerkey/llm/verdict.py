@@ -68,7 +68,7 @@ class Read:
     """What a reply holds: a value or a problem for each criterion, the reason, and the reasoning trace.
 
     `reasons` and `quotes` are those of single criteria, where the reply gives them; `absent` are the criteria that the
-    reply does not name.
+    reply does not name; `probabilities` are those of "yes" for questions of yes or no.
     """
 
     values: Mapping[str, float]
@@ -78,6 +78,7 @@ class Read:
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     quotes: Mapping[str, str] = field(default_factory=dict[str, str])
     absent: frozenset[str] = frozenset()
+    probabilities: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)

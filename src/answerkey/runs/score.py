@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from answerkey.background import begin
 from answerkey.config.tables import PACKAGED_NAME, PYTHON_PREFIX
 from answerkey.errors import AnswerkeyError, SettingsError
+from answerkey.metrics.judge.judged_metrics import load_judge, uses_local_models
 from answerkey.metrics.judge.own_criteria import check_criteria
 from answerkey.metrics.plan import Plan, make_plan
 from answerkey.metrics.registry import OWN_CRITERION, Metric, find, load_modules, provided_for
@@ -231,14 +232,17 @@ def make_scorer(
     judge_name = "none"
     embedding = "none"
     closing: list[Any] = []
-    local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
-    if ("embed" in wanted or local) and (
+    judge_is_local = suite.judge in ("local", {"preset": "local"})
+    local = judge is None and judge_is_local and "judge" in wanted
+    judge_needs_models = judge is None and "judge" in wanted and uses_local_models(suite.judge)
+    if ("embed" in wanted or judge_needs_models) and (
         embed := _embedder(suite.embedding, metrics, notes, suite.folder)
     ) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     entailment = ""
-    if "pair_model" in wanted and suite.entailment["model"] != PACKAGED_NAME:
+    needs_pair_model = "pair_model" in wanted or judge_needs_models
+    if needs_pair_model and suite.entailment["model"] != PACKAGED_NAME:
         from answerkey.entailment.load import fingerprint_of, load_pair_model
 
         if str(suite.entailment["model"]).startswith(PYTHON_PREFIX):
@@ -258,12 +262,13 @@ def make_scorer(
     if "judge" in wanted and (judge or suite.judge or must_judge):
         from answerkey.llm.cost_limit import CostLimit
         from answerkey.metrics.judge.judge_per_metric import limit_judges
-        from answerkey.metrics.judge.judged_metrics import load_judge
 
         if not judge and suite.judge is None:
             fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'
             raise SettingsError(f"a metric needs a judge: {fix}")
-        made = judge or load_judge(suite.judge, provided.get("embed"), suite.folder)
+        made = judge or load_judge(
+            suite.judge, provided.get("embed"), suite.folder, provided.get("pair_model")
+        )
         provided["judge"] = made
         judge_name = made.fingerprint()
         closing.append(made)

@@ -159,6 +159,8 @@ _SECTIONS = {
         "without",
         "judge",
         "judge_model",
+        "judge_mode",
+        "judge_when",
         "model",
         "entailment",
         "modules",

@@ -20,7 +20,7 @@ from answerkey.metrics.judge.prompt import (
 
 log = logging.getLogger("answerkey.judge")
 
-_AGAIN = "Your reply could not be used: {problem}. Judge again, and reply with one complete JSON object only, with {wanted}."
+_AGAIN = "Your reply could not be used: {problem}. Judge again, and reply with {wanted}."
 _TOO_LONG = re.compile(
     r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context|too long",
     re.IGNORECASE,
@@ -140,18 +140,26 @@ class Asker:
         )
 
     def _complete(
-        self, messages: Sequence[Message], schema: Schema, more: Mapping[str, int]
+        self, messages: Sequence[Message], schema: Schema | None, more: Mapping[str, int]
     ) -> Reply:
         """One call; its cost counts towards the limit that `begin` checked."""
         if self.cost_limit is None:
-            return self.chat.complete(messages, schema, **more)
+            return self._call(messages, schema, more)
         try:
-            reply = self.chat.complete(messages, schema, **more)
+            reply = self._call(messages, schema, more)
         except BaseException:
             self.cost_limit.fail()
             raise
         self.cost_limit.end(reply.cost)
         return reply
+
+    def _call(
+        self, messages: Sequence[Message], schema: Schema | None, more: Mapping[str, int]
+    ) -> Reply:
+        answer_yes_no = getattr(self.chat, "answer_yes_no", None)
+        if schema is None and answer_yes_no is not None:
+            return answer_yes_no(messages, **more)
+        return self.chat.complete(messages, schema, **more)
 
     def _room(self, question: JudgeQuestion, marker: str) -> int | None:
         """How many characters of passages fit the model's window; None for all, or where no window is known."""

@@ -6,10 +6,12 @@ Everything is counted from the scores of a run, so that a resumed run, its parts
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
+from answerkey.metrics.judge.cascade import DETAIL, DecidedBy
 from answerkey.metrics.judge.track_record import (
     CalibrationResult,
     ExamResult,
@@ -60,6 +62,43 @@ class Moments:
         return max(-1.0, min(1.0, (self.n * xy - x * y) / math.sqrt(spread_x * spread_y)))
 
 
+@dataclass(frozen=True, slots=True)
+class CascadeCounts:
+    """Questions of a judge that is asked when unsure.
+
+    `sure` of all `questions` were decided locally, which saved `calls_saved` calls. `checked` sure answers were asked about
+    as well: the judge agreed with the local verdict on `agreed` of them.
+    """
+
+    questions: int
+    sure: int
+    calls_saved: int
+    checked: int
+    agreed: int
+
+    @property
+    def agreement_with_always(self) -> float | None:
+        """Estimated share of verdicts that asking always would leave as they are; None where nothing was checked."""
+        if not self.checked:
+            return None
+        disagreeing = 1 - self.agreed / self.checked
+        return 1 - disagreeing * self.sure / self.questions
+
+    @property
+    def line(self) -> str:
+        saved = (
+            f"{self.sure:,} of {self.questions:,} questions decided locally, "
+            f"{self.calls_saved:,} calls saved"
+        )
+        share = self.agreement_with_always
+        if share is None:
+            return f"{saved}; agreement not measured: no sure answer was asked about as well"
+        return (
+            f"{saved}; {self.checked:,} sure answers asked about as well, the judge agreed on "
+            f"{self.agreed:,}; estimated agreement with asking always {share:.1%}"
+        )
+
+
 @dataclass(slots=True)
 class JudgeTally:
     """Amounts over the judged scores of outcomes: add them one at a time, or merge those of parts.
@@ -74,6 +113,7 @@ class JudgeTally:
 
     def add(self, outcome: Outcome) -> None:
         seen: set[str] = set()
+        routed: set[str] = set()
         length = math.log1p(len(outcome.response.answer or ""))
         for name in filter(is_judged, outcome.scores):
             score = outcome.scores[name]
@@ -87,12 +127,27 @@ class JudgeTally:
                 self.lost.setdefault(who, str(why)[:200])
             if score.value is not None:
                 self.lengths.setdefault(name, Moments()).add(length, score.value)
+            note = details.get(DETAIL)
+            if note and note["question"] not in routed:
+                routed.add(note["question"])
+                self._add_route(note)
             call = str(details.get("call") or "")
             if call and call not in seen:
                 seen.add(call)
                 self._add_call(score)
             elif details.get("model") == "local":
                 _add(self.models, {"local": 1})
+
+    def _add_route(self, note: Mapping[str, Any]) -> None:
+        """Count a question once, however many criteria it has."""
+        is_checked = "agrees" in note
+        self._count(
+            cascade_questions=note["probability"] is not None,
+            cascade_sure=note["by"] == DecidedBy.LOCAL.value,
+            cascade_saved=note.get("calls_saved", 0),
+            cascade_checked=is_checked,
+            cascade_agreed=is_checked and note["agrees"],
+        )
 
     def _add_call(self, score: Score) -> None:
         details = score.details
@@ -162,6 +217,7 @@ class JudgeCard:
     exam: ExamResult | None
     calibration: dict[str, CalibrationResult] | None
     warnings: tuple[str, ...]
+    cascade: CascadeCounts | None = None
 
 
 def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
@@ -201,6 +257,19 @@ def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
         prompt_tokens=amount("prompt_tokens"),
         completion_tokens=amount("completion_tokens"),
         cost=amount("cost"),
+        cascade=_cascade_counts(count),
+    )
+
+
+def _cascade_counts(count: Callable[[str], int]) -> CascadeCounts | None:
+    if not count("cascade_questions"):
+        return None
+    return CascadeCounts(
+        questions=count("cascade_questions"),
+        sure=count("cascade_sure"),
+        calls_saved=count("cascade_saved"),
+        checked=count("cascade_checked"),
+        agreed=count("cascade_agreed"),
     )
 
 
@@ -240,6 +309,8 @@ def card_lines(card: JudgeCard) -> list[str]:
         )
     else:
         lines.append(f"  no model calls; errors {card.errors} of {card.scores} scores")
+    if card.cascade is not None:
+        lines.append(f"  asked when unsure: {card.cascade.line}")
     lengths = [
         f"{name} {each.r:.2f}"
         for name, each in card.length_correlation.items()

@@ -18,6 +18,7 @@ from answerkey.llm.verdict import (
     reason_of,
 )
 from answerkey.metrics.judge.prompt import (
+    ONE_OBJECT,
     Frame,
     JudgeQuestion,
     object_schema,
@@ -107,7 +108,10 @@ def criteria_question(
         instructions=shared.instructions,
         frame=frame,
         closing="Now decide each criterion.",
-        wanted=f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"',
+        wanted=(
+            f'{ONE_OBJECT}{each}, each with a short "reason", a "quote" copied from the answer or '
+            '"no quote", and "met" or "score"'
+        ),
         parts=lambda longest: shown_parts(read_prompt_file("criteria")[0]["shows"], pair, longest),
         read=lambda reply, marker: _read_criteria(
             reply, marker, requirements, pair[1].answer or ""

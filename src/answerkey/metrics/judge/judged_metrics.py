@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
@@ -14,6 +14,9 @@ from answerkey.llm.usage import CallTotals, total
 from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.registry import Facts, metric, metric_group
 from answerkey.types import Pair, Requirement, Score
+
+if TYPE_CHECKING:  # it brings numpy, which naming a judge does without
+    from answerkey.entailment.pair_model import PairModel
 
 
 class Judge(Protocol):
@@ -44,18 +47,28 @@ class Judge(Protocol):
 
 
 def load_judge(
-    settings: object, embed: Embedder | None = None, folder: Path | None = None
+    settings: object,
+    embed: Embedder | None = None,
+    folder: Path | None = None,
+    pair_model: PairModel | None = None,
 ) -> Judge:
-    """The judge for a suite's [judge] table, a preset, "module:function", a function, or "local", which uses `embed`.
+    """The judge for a suite's [judge] table, a preset, "module:function", a function, or "local".
 
-    Files and modules are looked for in `folder`.
+    `embed` and `pair_model` are the models of the local judge. Files and modules are looked for in `folder`.
 
     >>> load_judge("local").name
     'local'
     """
-    from answerkey.metrics.judge.judges import make_judge
+    from answerkey.metrics.judge.judges import JudgeContext, make_judge
 
-    return make_judge(settings, embed, folder or Path())
+    return make_judge(settings, JudgeContext(embed, pair_model, folder or Path()))
+
+
+def uses_local_models(settings: object) -> bool:
+    """Whether a judge needs the embedding and the entailment model: "local", or a model that is asked when unsure."""
+    if settings in ("local", {"preset": "local"}):
+        return True
+    return isinstance(settings, Mapping) and settings.get("when") == "unsure"  # pyright: ignore
 
 
 def without_cache(settings: Mapping[str, object] | str) -> Mapping[str, object] | str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.config.declare import read_table
@@ -21,12 +22,25 @@ from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
 from answerkey.user_code import load_object
 
+if TYPE_CHECKING:  # it brings numpy, which naming a judge does without
+    from answerkey.entailment.pair_model import PairModel
+
 LOCAL = ("local", {"preset": "local"})
+_OF_CASCADE = ("when", "unsure", "check_share")
 # Settings of a jury that count for each of its judges.
-_OF_ALL = ("votes", "cache", "prompt", "context_window", "concurrency")
+_OF_ALL = ("votes", "cache", "prompt", "context_window", "concurrency", "mode")
 
 
-def make_judge(spec: object, embed: Embedder | None, folder: Path) -> Judge:
+@dataclass(frozen=True, slots=True)
+class JudgeContext:
+    """The models of the local judge, and the folder of prompts and modules."""
+
+    embed: Embedder | None
+    pair_model: PairModel | None
+    folder: Path
+
+
+def make_judge(spec: object, context: JudgeContext) -> Judge:
     """The judge that `spec` names; raises SettingsError for anything else."""
     if hasattr(spec, "rubric") and hasattr(spec, "judge"):
         return cast("Judge", spec)
@@ -40,12 +54,14 @@ def make_judge(spec: object, embed: Embedder | None, folder: Path) -> Judge:
     per_metric = table.pop("per_metric", None)
     if per_metric:
         others = {
-            str(name): make_judge(each, embed, folder)
-            for name, each in table_of(per_metric).items()
+            str(name): make_judge(each, context) for name, each in table_of(per_metric).items()
         }
-        return JudgePerMetric(make_judge(table, embed, folder), others)
+        return JudgePerMetric(make_judge(table, context), others)
+    cascade = {key: table.pop(key) for key in _OF_CASCADE if key in table}
+    if cascade:
+        return _cascade(cascade, table, context)
     if "jury" in table:
-        return _jury(table, embed, folder)
+        return _jury(table, context)
     if table.get("preset") == "local":
         extra = next((key for key in table if key != "preset"), None)
         if extra is not None:
@@ -53,15 +69,48 @@ def make_judge(spec: object, embed: Embedder | None, folder: Path) -> Judge:
         # Imported here: it brings models, which other judges do without.
         from answerkey.metrics.judge.local_judge import LocalJudge
 
-        return LocalJudge(embed)
+        return LocalJudge(context.embed, context.pair_model)
     if "call" in table:
         spec = str(table.pop("call"))
+        folder = context.folder
         read = read_table(JudgeTable, table, "[judge]", folder)
         name = spec.rpartition(":")[2]
         return function_judge(
             load_object(spec, folder, "[judge] call"), name, read, _frame(table, folder)
         )
-    return _endpoint_judge(table, folder)
+    return _endpoint_judge(table, context.folder)
+
+
+def _cascade(
+    settings: Mapping[str, object], table: Mapping[str, object], context: JudgeContext
+) -> Judge:
+    """The judge of `table`, asked only where the local models are not sure."""
+    read = read_table(JudgeTable, settings, "[judge]")
+    if read.when == "always":
+        extra = next((key for key in ("unsure", "check_share") if key in settings), None)
+        if extra is not None:
+            raise SettingsError(f'[judge] {extra} needs when = "unsure"')
+        return make_judge(table, context)
+    if table.get("preset") == "local":
+        raise SettingsError(
+            '[judge] when = "unsure" needs a language model to ask; the judge "local" is none'
+        )
+    # Imported here: they bring models, which a judge that is always asked does without.
+    from answerkey.entailment.calibrated import CalibratedPairModel
+    from answerkey.metrics.judge.cascade import DEFAULT_BAND, CascadeJudge
+    from answerkey.metrics.judge.local_judge import LocalJudge
+
+    band = read.unsure
+    model = context.pair_model
+    if band is None and isinstance(model, CalibratedPairModel) and model.card is not None:
+        band = model.card.unsure
+    band = band or DEFAULT_BAND
+    if not 0 <= band[0] <= band[1] <= 1:
+        raise SettingsError(
+            f"[judge] unsure = {list(band)}: expected two probabilities, the lower one first"
+        )
+    local = LocalJudge(context.embed, model)
+    return CascadeJudge(make_judge(table, context), local, band, read.check_share)
 
 
 def _endpoint_judge(table: Mapping[str, object], folder: Path) -> Judge:
@@ -77,6 +126,7 @@ def _endpoint_judge(table: Mapping[str, object], folder: Path) -> Judge:
         cache=ReplyCache() if read.cache else None,
         frame=_frame(table, folder),
         window=read.context_window,
+        is_yes_no=read.is_yes_no,
     )
 
 
@@ -100,6 +150,7 @@ def function_judge(
         concurrency=read.concurrency,
         frame=frame,
         window=read.context_window,
+        is_yes_no=read.is_yes_no,
     )
 
 
@@ -108,7 +159,7 @@ def name_of(thing: object) -> str:
     return str(getattr(thing, "__name__", None) or type(thing).__name__)
 
 
-def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> Judge:
+def _jury(table: Mapping[str, object], context: JudgeContext) -> Judge:
     members = table["jury"]
     others = {key: value for key, value in table.items() if key != "jury"}
     if not is_list(members) or len(members) < 2:
@@ -120,7 +171,7 @@ def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> 
             raise SettingsError(
                 f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges"
             )
-    return Jury([make_judge(_member_table(each, others), embed, folder) for each in members])
+    return Jury([make_judge(_member_table(each, others), context) for each in members])
 
 
 def _member_table(member: object, shared: Mapping[str, object]) -> object:

@@ -46,6 +46,10 @@ class Jury:
         self._lost: dict[str, str] = {}
         self._lock = threading.Lock()
 
+    @property
+    def calls_per_question(self) -> int:
+        return sum(getattr(judge, "calls_per_question", 0) for judge in self.judges)
+
     def limit_cost(self, limit: CostLimit) -> None:
         limit_judges(self.judges, limit)
 

@@ -11,6 +11,8 @@ from functools import cached_property
 
 from answerkey.cache import digest
 from answerkey.embed import Embedder, load_embedder
+from answerkey.entailment.load import fingerprint_of
+from answerkey.entailment.pair_model import PairModel
 from answerkey.language.refusal import refusal
 from answerkey.language.sentences import sentence_spans
 from answerkey.metrics.judge.preference_question import Duel
@@ -35,14 +37,18 @@ MEASURES = (
 
 
 class LocalJudge:
-    """The same scores as a model judge, on the same scales. `embed` defaults to the packaged embedding model."""
+    """The same scores as a model judge, on the same scales.
+
+    `embed` and `pair_model` are the models of `[embedding]` and `[entailment]`; the packaged ones by default.
+    """
 
     name = "local"
     # The kinds of the large exam that it can be trusted with; it sees too little of negations and refusals.
     claims = frozenset({"correctness", "faithfulness", "injection", "verbosity", "order"})
 
-    def __init__(self, embed: Embedder | None = None) -> None:
+    def __init__(self, embed: Embedder | None = None, pair_model: PairModel | None = None) -> None:
         self._embedder = embed
+        self._pair_model = pair_model
 
     @cached_property
     def _embed(self) -> Embedder:
@@ -99,13 +105,20 @@ class LocalJudge:
         return None
 
     def fingerprint(self) -> str:
-        return f"local {digest(VERSION, self._embed.name, self._embed.digest, self._embed.precision)[:16]}"
+        parts = [VERSION, self._embed.name, self._embed.digest, self._embed.precision]
+        chosen = fingerprint_of(self._pair_model)  # empty for the packaged model
+        if chosen:
+            parts.append(chosen)
+        return f"local {digest(*parts)[:16]}"
 
     def close(self) -> None:
         pass
 
     def _measure(self, pairs: Sequence[Pair], names: Sequence[str]) -> list[dict[str, Score]]:
-        return make_plan(names, {"embed": self._embed}).score(pairs)
+        provided: dict[str, object] = {"embed": self._embed}
+        if self._pair_model is not None:
+            provided["pair_model"] = self._pair_model
+        return make_plan(names, provided).score(pairs)
 
 
 def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:

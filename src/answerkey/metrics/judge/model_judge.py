@@ -26,6 +26,11 @@ from answerkey.metrics.judge.prompt import (
     read_prompt_file,
     rubric_question,
 )
+from answerkey.metrics.judge.yes_no_question import (
+    yes_no_criterion,
+    yes_no_digest,
+    yes_no_question,
+)
 from answerkey.types import Pair, Requirement, Score
 
 T = TypeVar("T")
@@ -38,7 +43,11 @@ EMPTY_ANSWER = "the answer is empty: the judge was not asked"
 
 
 class ModelJudge:
-    """Scores from a language model. Each score keeps the raw reply, the reasoning, the model name and the tokens."""
+    """Scores from a language model. Each score keeps the raw reply, the reasoning, the model name and the tokens.
+
+    With `is_yes_no` each criterion is a question of yes or no, and a score is the probability of "yes". Preferences and
+    criteria on a scale are always asked for as JSON.
+    """
 
     def __init__(
         self,
@@ -49,6 +58,7 @@ class ModelJudge:
         cache: ReplyCache | None = None,
         frame: Frame | None = None,
         window: int | None = None,
+        is_yes_no: bool = False,
     ) -> None:
         self.chat = chat
         self.name = chat.model
@@ -59,6 +69,11 @@ class ModelJudge:
         self._frame = frame or default_frame()
         self._asker = Asker(chat, cache, window)
         self._cache = cache
+        self._is_yes_no = is_yes_no
+
+    @property
+    def calls_per_question(self) -> int:
+        return self.votes
 
     def limit_cost(self, limit: CostLimit) -> None:
         """No call begins that would pass the limit."""
@@ -82,12 +97,19 @@ class ModelJudge:
         table: list[list[Score]] = []
         groups: list[tuple[int, tuple[Requirement, ...]]] = []
         for n, (pair, row) in enumerate(zip(pairs, requirements, strict=True)):
-            answered = bool((pair[1].answer or "").strip())
-            table.append([] if answered else [Score(0.0, EMPTY_ANSWER) for _ in row])
-            groups += [(n, group) for group in (in_groups(row, together) if answered else ())]
-        answers = self._ask_all(
-            groups, lambda each: criteria_question(each[1], pairs[each[0]], self._frame)
-        )
+            if not (pair[1].answer or "").strip():
+                table.append([Score(0.0, EMPTY_ANSWER) for _ in row])
+                continue
+            table.append([])
+            groups += [(n, group) for group in in_groups(row, together and not self._is_yes_no)]
+
+        def question_of(item: tuple[int, tuple[Requirement, ...]]) -> JudgeQuestion:
+            n, group = item
+            if self._is_yes_no and group[0].kind == "pass":
+                return yes_no_criterion(group[0], pairs[n], self._frame)
+            return criteria_question(group, pairs[n], self._frame)
+
+        answers = self._ask_all(groups, question_of)
         for (n, group), scores in zip(groups, answers, strict=True):
             table[n] += map(_decide_split_votes, group, scores.values())
         return table
@@ -103,6 +125,8 @@ class ModelJudge:
     def fingerprint(self) -> str:
         prompts = [load_prompt(name).digest for name in PROMPTS]
         prompts += [digest(*read_prompt_file(name)) for name in ("criteria", "prefer")]
+        if self._is_yes_no:
+            prompts.append(yes_no_digest())
         shaped = digest(self._asker.fingerprint, self.votes, prompts, self._frame.digest)
         return f"{self.name} {shaped[:16]}"
 
@@ -112,9 +136,29 @@ class ModelJudge:
     def _judge(self, prompt: JudgePrompt, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         answered = [n for n, (_, response) in enumerate(pairs) if (response.answer or "").strip()]
         table = [_of_empty(prompt) for _ in pairs]
+        if self._is_yes_no:
+            return self._judge_yes_no(prompt, pairs, answered, table)
         scored = self._ask_all(answered, lambda n: rubric_question(prompt, pairs[n], self._frame))
         for n, scores in zip(answered, scored, strict=True):
             table[n] = scores
+        return table
+
+    def _judge_yes_no(
+        self,
+        prompt: JudgePrompt,
+        pairs: Sequence[Pair],
+        answered: Sequence[int],
+        table: list[dict[str, Score]],
+    ) -> list[dict[str, Score]]:
+        """One question per criterion, so that each has a probability of its own."""
+        items = [(n, criterion) for n in answered for criterion in prompt.steps]
+
+        def question_of(item: tuple[int, str]) -> JudgeQuestion:
+            n, criterion = item
+            return yes_no_question(prompt, criterion, pairs[n], self._frame)
+
+        for (n, criterion), scores in zip(items, self._ask_all(items, question_of), strict=True):
+            table[n][criterion] = scores[criterion]
         return table
 
     def _ask_all(
@@ -178,6 +222,8 @@ def _scores(question: JudgeQuestion, votes: Sequence[Vote]) -> dict[str, Score]:
         details = {**shared, "votes": values, "spread": max(readable_values) - min(readable_values)}
         if quote := nearest.quotes.get(name):
             details["quote"] = None if quote == NO_QUOTE else quote
+        if name in nearest.probabilities:
+            details["probability"] = nearest.probabilities[name]
         if flags := flags_of(reason, question.share(name, middle), question.instructions):
             details["flags"] = flags
             reason = f"{reason} [{'; '.join(flags)}]"

@@ -16,6 +16,7 @@ from answerkey.llm.verdict import (
     reason_of,
 )
 from answerkey.metrics.judge.prompt import (
+    ONE_OBJECT,
     Frame,
     JudgeQuestion,
     ShownPart,
@@ -68,7 +69,7 @@ def preference_question(duel: Duel, frame: Frame) -> JudgeQuestion:
         instructions=read_prompt_file("prefer")[1],
         frame=frame,
         closing="Now say which answer is better.",
-        wanted='a short "reason" and "better" ("1", "2" or "tie")',
+        wanted=f'{ONE_OBJECT}a short "reason" and "better" ("1", "2" or "tie")',
         parts=lambda longest: _both_answers(duel, longest),
         read=lambda reply, marker: _read_preference(reply, marker, duel),
     )

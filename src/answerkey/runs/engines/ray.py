@@ -249,7 +249,7 @@ def _connected(
     judge = None
     if name != "none" and not name.startswith("local "):
         judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(
-            prepared.suite.judge
+            prepared.suite.judge, prepared.suite.entailment
         )
     crew = _Crew(ray, replace(task, asking=max(1, prepared.suite.run.workers // count)), judge)
     try:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.cases import read_responses
+from answerkey.entailment.load import load_pair_model
 from answerkey.errors import EndpointError, StorageError
-from answerkey.metrics.judge.judged_metrics import Judge, load_judge
+from answerkey.metrics.judge.judged_metrics import Judge, load_judge, uses_local_models
 from answerkey.runs.ask import Numbered, ask_all, attempts, conversations
 from answerkey.runs.control import ErrorStreak, GroupCounts, Selection, Stop
 from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
@@ -122,8 +123,13 @@ class Worker:
 class SharedJudge:
     """The judge itself, in an actor that takes one call from each worker at a time."""
 
-    def __init__(self, settings: Mapping[str, Any] | str) -> None:
-        self._judge: Judge = load_judge(settings)
+    def __init__(
+        self, settings: Mapping[str, Any] | str, entailment: Mapping[str, Any] | None = None
+    ) -> None:
+        pair_model = None
+        if entailment is not None and uses_local_models(settings):
+            pair_model = load_pair_model(**entailment)
+        self._judge: Judge = load_judge(settings, pair_model=pair_model)
 
     def about(self) -> tuple[str, str, int]:
         return self._judge.name, self._judge.fingerprint(), getattr(self._judge, "concurrency", 0)
