@@ -1,4 +1,4 @@
-"""Asks one model a question: from the cache, or with as many calls as a usable reply takes."""
+"""Asks one model a question: takes the reply from the cache, or calls until a reply can be used."""
 
 from __future__ import annotations
 
