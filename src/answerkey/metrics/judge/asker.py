@@ -1,4 +1,4 @@
-"""Asks one model a question: takes the reply from the cache, or calls until a reply can be used."""
+"""Asks the model: takes the reply from the cache, or calls until a reply can be used."""
 
 from __future__ import annotations
 
