@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -26,6 +27,7 @@ from answerkey.text import format_count, short_label
 from answerkey.types import Case, ExpectedCall, Response, Score, ToolCall
 
 _SHOWN = 3
+_SHOWN_TOOLS = 8
 _LONGEST_ERROR = 60
 _EMPTY = "1 where no tool is expected and none is called"
 _UNREPORTED = "not applicable where the target reports no calls"
@@ -43,10 +45,24 @@ def tool_f1(case: Case, response: Response) -> Score:
     best = max(plans, key=lambda plan: name_f1(plan.calls, lists.done))
     missing, extra = unmatched_names(best.calls, lists.done)
     notes = [_say_missing(name, lists.failed) for name in missing[:_SHOWN]]
-    notes += [f"{short_label(name)} was not expected" for name in extra[:_SHOWN]]
+    if extra:
+        notes.append(_say_unexpected(extra))
     failed = [{"tool": call.name, "error": call.error} for call in lists.failed]
     details = {"missing": missing, "extra": extra, "failed": failed}
     return Score(name_f1(best.calls, lists.done), "; ".join(notes), details=details)
+
+
+def _say_unexpected(names: Sequence[str]) -> str:
+    """Every unexpected tool once: the wrong one may come after many that only look things up."""
+    counts = Counter(names)
+    shown: list[str] = []
+    for name, count in list(counts.items())[:_SHOWN_TOOLS]:
+        times = f" ({count} calls)" if count > 1 else ""
+        shown.append(f"{short_label(name)}{times}")
+    if len(counts) > _SHOWN_TOOLS:
+        shown.append(f"and {len(counts) - _SHOWN_TOOLS} more")
+    verb = "was" if len(names) == 1 else "were"
+    return f"{', '.join(shown)} {verb} not expected"
 
 
 def name_f1(expected: Sequence[ExpectedCall], calls: Sequence[ToolCall]) -> float:
