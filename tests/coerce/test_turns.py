@@ -94,3 +94,48 @@ def test_only_calls_of_the_last_turn_are_those_of_a_reply() -> None:
     calls = calls_of_messages(messages, PLACE)
     assert calls is not None
     assert [call.name for call in calls] == ["second"]
+
+
+def test_messages_of_the_responses_interface_are_turns() -> None:
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": "Hotels in Oslo?"}]},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "a", "arguments": '{"city": "Oslo"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "4 hotels"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "There are 4."}],
+        },
+    ]
+    call = ToolCall("a", {"city": "Oslo"}, "4 hotels")
+    assert as_turns(items, "messages", PLACE) == (Turn("Hotels in Oslo?", "There are 4.", (call,)),)
+
+
+def test_contents_of_gemini_are_turns_and_results_are_matched_by_name() -> None:
+    for call_key, result_key in (
+        ("functionCall", "functionResponse"),
+        ("function_call", "function_response"),
+    ):
+        contents = [
+            {"role": "user", "parts": [{"text": "Oslo?"}]},
+            {
+                "role": "model",
+                "parts": [
+                    {call_key: {"name": "hotels", "args": {"city": "Oslo"}}},
+                    {call_key: {"name": "weather", "args": {"city": "Oslo"}}},
+                ],
+            },
+            {
+                "role": "user",
+                "parts": [
+                    {result_key: {"name": "weather", "response": {"sky": "sun"}}},
+                    {result_key: {"name": "hotels", "response": {"count": 4}}},
+                ],
+            },
+            {"role": "model", "parts": [{"text": "Sun, and 4 hotels."}]},
+        ]
+        (turn,) = as_turns(contents, "messages", PLACE)
+        assert (turn.user, turn.answer) == ("Oslo?", "Sun, and 4 hotels.")
+        results = [(call.name, call.result, call.step) for call in turn.tools]
+        assert results == [("hotels", {"count": 4}, 1), ("weather", {"sky": "sun"}, 1)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from answerkey.targets.reply_fields import parse_reply_json
 from answerkey.targets.respond import FailedExchange, as_response
-from answerkey.types import Passage, Response
+from answerkey.types import Passage, Response, ToolCall
 
 texts = st.text(
     st.characters(), max_size=20
@@ -111,3 +111,45 @@ def test_replies_of_chat_models(reply: object) -> None:
 def test_a_reply_without_an_answer_names_what_it_has() -> None:
     assert as_response({"reply": "Ann"}).error == "the target returned no answer; it has reply"
     assert as_response(("Ann", ["One."])).contexts == ("One.",)
+
+
+SEARCH = ToolCall("search", {"city": "Oslo"})
+CALL_ITEM = {
+    "type": "function_call",
+    "call_id": "c",
+    "name": "search",
+    "arguments": '{"city": "Oslo"}',
+}
+MESSAGE_ITEM = {"type": "message", "content": [{"type": "output_text", "text": "Grand"}]}
+GEMINI_CALL = {"functionCall": {"name": "search", "args": {"city": "Oslo"}}}
+CLAUDE_CALL = {"type": "tool_use", "id": "t1", "name": "search", "input": {"city": "Oslo"}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ({"output": [CALL_ITEM, MESSAGE_ITEM]}, "Grand"),
+        ({"output": [CALL_ITEM]}, None),
+        (SimpleNamespace(output=[SimpleNamespace(**CALL_ITEM)], output_text=""), None),
+        ({"candidates": [{"content": {"role": "model", "parts": [GEMINI_CALL]}}]}, None),
+        (
+            {
+                "candidates": [
+                    {"content": {"role": "model", "parts": [{"text": "Grand"}, GEMINI_CALL]}}
+                ]
+            },
+            "Grand",
+        ),
+        ({"content": [{"type": "text", "text": "Grand"}, CLAUDE_CALL]}, "Grand"),
+        (SimpleNamespace(content=[SimpleNamespace(**CLAUDE_CALL)]), None),
+    ],
+)
+def test_calls_in_the_replies_of_language_models_are_read(reply: Any, answer: str | None) -> None:
+    response = as_response(reply)
+    assert response.error is None, response.error
+    assert response.answer == answer
+    assert response.tools == (SEARCH,)
+
+
+def test_a_list_of_texts_as_output_is_still_refused() -> None:
+    assert as_response({"output": ["one", "two"]}).error is not None

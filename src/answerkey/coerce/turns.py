@@ -27,6 +27,10 @@ _USER_ROLES = ("user", "human")
 _ASSISTANT_ROLES = ("assistant", "ai", "gpt", "model")
 _CALL_TYPES = ("tool_use", "function_call", "tool_call")
 _CALL_IDS = ("call_id", "id")
+_CONTENTS = ("content", "value", "parts")
+# Parts of Gemini's messages have no type: a call or a result is inside, in either spelling.
+_CALLS_INSIDE = ("functionCall", "function_call")
+_RESULTS_INSIDE = ("functionResponse", "function_response")
 
 
 def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
@@ -76,11 +80,15 @@ class _OpenTurn:
         self.has_result.append(call.result is not None or call.error is not None)
 
     def add_result(self, message: object) -> None:
-        """Give a result to its call: by id, else to the first call that still has none."""
+        """Give a result to its call: by id, else by name, else to the first call without one."""
         call_id = result_id(message)
         waiting = [n for n, is_done in enumerate(self.has_result) if not is_done]
+        name = read_field(message, "name")
+        same_name = [n for n in waiting if self.calls[n].name == name]
         # An id may be used twice in one conversation: the call that waits for a result counts.
         place = next((n for n in waiting if call_id and self.call_ids[n] == call_id), None)
+        if place is None and call_id is None and same_name:
+            place = same_name[0]
         if place is None and waiting and (call_id is None or self.call_ids[waiting[0]] is None):
             place = waiting[0]
         if place is None:
@@ -103,11 +111,9 @@ class _ChatReader:
         self._place = place
 
     def add(self, message: object, role: object) -> None:
-        content = read_field(message, "content")
-        if content is None:
-            content = read_field(message, "value")
+        content = _first_field(message, _CONTENTS)
         blocks = list(_blocks(content))
-        results = [block for block in blocks if is_result_role(read_field(block, "type"))]
+        results = [result for block in blocks if (result := _result_in(block)) is not None]
         text = as_text(message_text(content), self._column, self._place)
         if role in _USER_ROLES and (text or not results):
             self.turns.append(_OpenTurn(text))
@@ -120,7 +126,7 @@ class _ChatReader:
             turn.add_call(*call)
         for result in results:
             turn.add_result(result)
-        if is_result_role(role):
+        if is_result_role(role) and not results:
             turn.add_result(message)
 
     def _calls_in(
@@ -131,7 +137,7 @@ class _ChatReader:
         if is_list(listed):
             items += listed
         else:
-            items += [block for block in blocks if read_field(block, "type") in _CALL_TYPES]
+            items += [block for block in blocks if _is_call(block)]
         if role in _CALL_TYPES:  # an item of OpenAI's Responses API is a call itself
             items.append(message)
         legacy = read_field(message, "function_call")
@@ -147,6 +153,23 @@ class _ChatReader:
             call_id = next((each for each in ids if isinstance(each, str)), None)
             for call in as_tool_calls([item], self._column, self._place):
                 yield replace(call, step=call.step if step is None else step), call_id
+
+
+def _first_field(value: object, names: Sequence[str]) -> object:
+    return next((field for name in names if (field := read_field(value, name)) is not None), None)
+
+
+def _is_call(block: object) -> bool:
+    if read_field(block, "type") in _CALL_TYPES:
+        return True
+    return _first_field(block, _CALLS_INSIDE) is not None
+
+
+def _result_in(block: object) -> object:
+    """The result that a part of a message brings; None where it brings none."""
+    if is_result_role(read_field(block, "type")):
+        return block
+    return _first_field(block, _RESULTS_INSIDE)
 
 
 def _blocks(content: object) -> Sequence[object]:

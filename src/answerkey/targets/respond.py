@@ -152,25 +152,41 @@ def _with_chat_answer(fields: Mapping[str, object], reply: object) -> Mapping[st
     if any(isinstance(fields.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
         return fields
     text = _chat_text(reply)
+    if _has_response_items(reply):
+        fields = {name: value for name, value in fields.items() if name != "output"}
     if not isinstance(text, str) or not text:
         return fields
     others = {name: value for name, value in fields.items() if name not in COLUMNS["answer"]}
     return {**others, "answer": text}
 
 
+def _has_response_items(reply: object) -> bool:
+    """Whether `output` has the items of OpenAI's Responses API, and not the text of an answer."""
+    output = _field(reply, "output")
+    return is_list(output) and bool(output) and all(_field(item, "type") for item in output)
+
+
 def _chat_text(reply: object) -> object:
-    """The text in `messages` of LangGraph, `choices` of OpenAI, `content` in parts of Anthropic, or
-    `output_text` of OpenAI's responses."""
+    """The text in `messages` of LangGraph, `choices` of OpenAI, `content` in parts of Anthropic,
+    `candidates` of Gemini, or `output_text` and `output` of OpenAI's responses."""
     messages = _field(reply, "messages")
     if is_list(messages) and messages:
         return message_text(_field(messages[-1], "content"))
     choices = _field(reply, "choices")
     if is_list(choices) and choices:
         return message_text(_field(_field(choices[0], "message"), "content"))
+    candidates = _field(reply, "candidates")
+    if is_list(candidates) and candidates:
+        return message_text(_field(_field(candidates[0], "content"), "parts"))
     content = _field(reply, "content")
     if is_list(content):
         return message_text(content)
-    return _field(reply, "output_text")
+    output = _field(reply, "output")
+    output_text = _field(reply, "output_text")
+    if isinstance(output_text, str) or not is_list(output) or not _has_response_items(reply):
+        return output_text
+    texts = (message_text(_field(item, "content")) for item in output)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def _with_tool_calls(fields: Mapping[str, object], reply: object) -> Mapping[str, object]:
@@ -179,6 +195,7 @@ def _with_tool_calls(fields: Mapping[str, object], reply: object) -> Mapping[str
         return fields
     messages = _field(reply, "messages")
     choices = _field(reply, "choices")
+    candidates = _field(reply, "candidates")
     content = _field(reply, "content")
     output = _field(reply, "output")
     calls = None
@@ -186,6 +203,8 @@ def _with_tool_calls(fields: Mapping[str, object], reply: object) -> Mapping[str
         calls = calls_of_messages(messages, LIVE)
     elif is_list(choices) and choices:
         calls = calls_of_messages([_field(choices[0], "message")], LIVE)
+    elif is_list(candidates) and candidates:
+        calls = calls_of_messages([_field(candidates[0], "content")], LIVE)
     elif is_list(content):
         calls = calls_of_messages([{"role": "assistant", "content": content}], LIVE)
     elif is_list(output):  # OpenAI's Responses API
