@@ -6,11 +6,12 @@ Replays answers of real systems with human labels (EVOUNA): a label stands for t
 eight topics are series beside it, weighted as in a watch. One system is replaced by another after 100 or 300 sampled
 answers; the median number of answers up to the alarm is printed. Then the answers of one system are shuffled, part
 of them is the baseline, and the rest is looked at after every 25 answers. Ends with code 1 where more than 5 % of the
-shuffles ever alarm, or where a drop of about 10 points takes a median of more than 150 answers after 100.
+shuffles ever alarm, or where the whole watch takes a median of more than 150 answers for a drop of at least 10 points.
 
 These systems also write answers of different length, which a watch notices first; "verdict alone" leaves out all
-series but the verdict, with the share of the error budget that it has among the others. `--simulate` draws lives of
-3,000 answers with known rates, for baselines of several sizes.
+series but the verdict, with the share of the error budget that it has among the others: one bit per answer.
+`--simulate` draws lives of 3,000 answers with known rates, for baselines of several sizes; there the verdict has the
+whole budget.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from statistics import median
 
 from answerkey.types import Case, Outcome, Response, Verdict
 from answerkey.watch.evidence import ALPHA, LIMIT, ChangeEvidence
-from answerkey.watch.series import MAIN_SHARE, SeriesBaseline, plan_series, values_of
+from answerkey.watch.observe import add_in_step
+from answerkey.watch.series import SeriesBaseline, plan_series, values_by_outcome
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "evouna" / "dev.jsonl"
 SEED = 5
@@ -35,7 +37,9 @@ TOPICS = 8
 LIFE = 3000
 PAIRS = (("newbing", "fid"), ("gpt4", "fid"), ("newbing", "gpt35"), ("gpt4", "gpt35"))
 MOST_ANSWERS = 150
-JUDGED_AFTER = 100
+SWITCHES = (100, 300)
+RATES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+BASELINES = (50, 200, 1500)
 
 
 def main() -> int:
@@ -56,7 +60,7 @@ def main() -> int:
     print("drop  switch after  median answers up to the alarm (90 % within)  verdict alone")
     for before, after in PAIRS:
         drop = _rate(answers[before]) - _rate(answers[after])
-        for switch in (JUDGED_AFTER, 300):
+        for switch in SWITCHES:
             middle = 0.0
             cells: list[str] = []
             for is_alone in (True, False):
@@ -70,7 +74,7 @@ def main() -> int:
                 f"{drop:5.1%} {switch:>8} {cells[1]:>28} {cells[0]:>28}   {before} to {after}",
                 flush=True,
             )
-            if switch == JUDGED_AFTER and drop >= 0.10:
+            if drop >= 0.10:
                 is_good = is_good and middle <= MOST_ANSWERS
     for name in ("newbing", "gpt4", "gpt35"):
         alarms = sum(_ever_alarms(answers[name], random) for _ in range(options.shuffles))
@@ -86,22 +90,23 @@ def simulate(lives: int) -> int:
     """The share of lives that ever alarm by the verdict, for several rates and baselines."""
     random = Random(SEED)
     worst = 0.0
-    for rate, size in ((0.5, 1000), (0.6, 1500), (0.8, 1500), (0.8, 300), (0.9, 150), (0.95, 400)):
-        alarms = 0
-        for _ in range(lives):
-            passed = sum(random.random() < rate for _ in range(size))
-            series = ChangeEvidence.against(float(passed), size)
-            for _ in range(LIFE // BATCH):
-                series.add([float(random.random() < rate) for _ in range(BATCH)])
-                if MAIN_SHARE * series.value >= LIMIT:
-                    alarms += 1
-                    break
-        worst = max(worst, alarms / lives)
-        print(
-            f"rate {rate:.0%}, baseline of {size}: {alarms / lives:.1%} of {lives} lives ever alarm",
-            flush=True,
-        )
+    for rate in RATES:
+        for size in BASELINES:
+            alarms = sum(_simulated_life_alarms(rate, size, random) for _ in range(lives))
+            worst = max(worst, alarms / lives)
+            share = f"{alarms / lives:.1%} of {lives} lives ever alarm"
+            print(f"rate {rate:.0%}, baseline of {size}: {share}", flush=True)
     return int(worst > ALPHA)
+
+
+def _simulated_life_alarms(rate: float, size: int, random: Random) -> bool:
+    passed = sum(random.random() < rate for _ in range(size))
+    series = ChangeEvidence.against(float(passed), size)
+    for _ in range(LIFE):
+        series.add_one(float(random.random() < rate))
+        if series.value >= LIMIT:
+            return True
+    return False
 
 
 def read_answers(path: Path) -> dict[str, list[Outcome]]:
@@ -137,15 +142,12 @@ def _alarm_after(
     """The number of answers after which the watch alarms; None where it never does."""
     plan = _plan(baseline, is_alone)
     evidence = {each.series.name: ChangeEvidence.against(each.total, each.count) for each in plan}
+    weights = {each.series.name: each.series.weight for each in plan}
     for start in range(0, len(stream), BATCH):
         batch = stream[start : start + BATCH]
         topics = _topics(batch)
-        total = 0.0
-        for each in plan:
-            series = evidence[each.series.name]
-            series.add(values_of(each.series, batch, topics))
-            total += each.series.weight * series.value
-        if total >= LIMIT:
+        values = {each.series.name: values_by_outcome(each.series, batch, topics) for each in plan}
+        if sum(add_in_step(evidence, weights, values).values()) >= LIMIT:
             return start + len(batch)
     return None
 

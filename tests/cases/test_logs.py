@@ -100,3 +100,26 @@ def test_a_real_log_and_stored_chats(shared_data: Path) -> None:
     second_chat = list(read_cases([wild / "kpi_chat_b.json"]))
     assert second_chat[4].recorded is not None
     assert second_chat[4].recorded.error == "Error: LLM did not respond within 90.0s"
+
+
+def test_usual_names_of_columns_in_logs(write: Write) -> None:
+    log = write(
+        "log.csv",
+        "Date,User Message,Bot Reply,Latency (ms),Rating\n2026-01-02,How long?,Two years.,1500,2\n",
+    )
+    (case,) = read_cases([log])
+    assert case.recorded is not None
+    assert (case.question, case.recorded.answer) == ("How long?", "Two years.")
+    assert case.recorded.seconds == 1.5
+    assert (case.extra["time"], case.extra["label"]) == ("2026-01-02", 0)
+
+
+def test_a_row_with_messages_belongs_to_its_session(write: Write) -> None:
+    messages = [
+        {"role": "user", "content": "How long?"},
+        {"role": "assistant", "content": "Two years."},
+    ]
+    rows = [{"conversation_id": "s-9", "messages": messages}] * 2
+    cases = list(read_cases([write("chats.jsonl", rows)]))
+    assert [case.extra["conversation"] for case in cases] == ["s-9", "s-9"]
+    assert len({case.id for case in cases}) == 2

@@ -41,9 +41,12 @@ def conversation_key(row: Mapping[str, object]) -> str | None:
 
 
 def conversation_cases(
-    row: Mapping[str, object], key: str, place: Place, stem: str
+    row: Mapping[str, object], key: str, place: Place, stem: str, session: str = ""
 ) -> Iterator[Case]:
     """A case per turn; the columns of the row itself count for every turn.
+
+    The conversation has the name of its session where it has one. Ids are made from `stem`, because
+    several rows may hold parts of one session.
 
     Where the row says which tools are expected in the whole conversation, a row for it follows.
     """
@@ -72,7 +75,10 @@ def conversation_cases(
             columns = {**shared, **columns}
         case = case_of_row(columns, where, f"{stem}#T{number}")
         own = {name: value for name, value in case.extra.items() if name not in _TURN_KEYS}
-        about = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
+        about = {
+            "conversation": session or stem,
+            "requires_context": bool(turn.get("requires_context")),
+        }
         min_score = None
         if key == "conversation":
             min_score = as_number(turn.get("min_score"), "min_score", where)

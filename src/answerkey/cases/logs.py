@@ -73,6 +73,11 @@ def is_stored_chat(row: Cells) -> bool:
     return _column(row, "time") is not None or _column(row, "session") is not None
 
 
+def session_of(row: Cells) -> str:
+    """The session that a row names; "" where it names none."""
+    return _text(row, "session")
+
+
 def without_error_answer(case: Case) -> Case:
     """The case, with an error in place of an answer that is an error message."""
     if case.recorded is None or not case.recorded.answer:

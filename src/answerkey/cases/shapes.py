@@ -7,7 +7,12 @@ from pathlib import Path
 
 from answerkey.cases.conversation import CONVERSATION_KEYS, conversation_cases, conversation_key
 from answerkey.cases.foreign import promptfoo
-from answerkey.cases.logs import is_stored_chat, read_log_rows, without_error_answer
+from answerkey.cases.logs import (
+    is_stored_chat,
+    read_log_rows,
+    session_of,
+    without_error_answer,
+)
 from answerkey.cases.rows import case_of_row
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.json_rows import rows_of_value, unwrap_rows
@@ -49,7 +54,7 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
         default_name = path.stem if is_only_row else default_id
         stem = str(row.get("id") or row.get("name") or default_name)
         is_log = is_stored_chat(row)
-        for case in conversation_cases(row, key, place, stem):
+        for case in conversation_cases(row, key, place, stem, session_of(row)):
             yield without_error_answer(case) if is_log else case
         return
     if "question" not in row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome
 from answerkey.watch.anchor import AnchorResult, compare_anchor
 from answerkey.watch.evidence import ALPHA, LIMIT, ChangeEvidence
-from answerkey.watch.series import Series, SeriesBaseline, SeriesKind, plan_series, values_of
+from answerkey.watch.series import Series, SeriesBaseline, SeriesKind, plan_series, values_by_outcome
 from answerkey.watch.state import WatchState, new_cases
 from answerkey.watch.topics import (
     NewQuestion,
@@ -66,7 +66,10 @@ class SeriesPoint(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """The result of one look. From `limit` upwards the evidence is an alarm."""
+    """The result of one look. From `limit` upwards the evidence is an alarm.
+
+    `evidence` is the largest after any answer of this look, `points` are as they were at its end.
+    """
 
     number: int
     time: str
@@ -130,17 +133,16 @@ def look_at(
         unfamiliar = new_questions(baseline.topics, questions, vectors, watcher.embedder)
     is_judge_changed = anchor_result is not None and anchor_result.is_changed
     values = _values_of_look(baseline, outcomes, topics, unfamiliar, is_judge_changed)
-    evidence = _add_values(state, baseline, values)
+    evidence, peak = _add_values(state, baseline, values)
     points = [_point(each, evidence[each.series.name], values) for each in baseline.series]
-    total = sum(point.evidence for point in points)
     look = Look(
         number=number,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         read=counter.number,
         sampled=len(sampled),
-        evidence=total,
+        evidence=sum(peak.values()),
         points=points,
-        alarms=_alarms(points, total, anchor_result),
+        alarms=_alarms(points, peak, anchor_result),
         new_questions=unfamiliar[:_MOST_NEW_QUESTIONS],
         anchor=anchor_result,
         baseline=watcher.baseline_run,
@@ -222,39 +224,67 @@ def _values_of_look(
     topics: Sequence[int],
     unfamiliar: Sequence[NewQuestion],
     is_judge_changed: bool,
-) -> dict[str, list[float]]:
-    """The new values of each series. After a change of the judge its scores are not compared."""
+) -> dict[str, list[float | None]]:
+    """The value of each outcome in each series. After a change of the judge its scores are None."""
     far = {new.question for new in unfamiliar}
-    values: dict[str, list[float]] = {}
+    values: dict[str, list[float | None]] = {}
     for each in baseline.series:
         series = each.series
         if series.name == FAMILIAR:
-            values[FAMILIAR] = [float(each.case.question not in far) for each in outcomes]
+            values[FAMILIAR] = [float(outcome.case.question not in far) for outcome in outcomes]
         elif is_judge_changed and series.kind is not SeriesKind.SHARE:
-            values[series.name] = []
+            values[series.name] = [None] * len(outcomes)
         else:
-            values[series.name] = values_of(series, outcomes, topics)
+            values[series.name] = values_by_outcome(series, outcomes, topics)
     return values
 
 
 def _add_values(
-    state: WatchState, baseline: WatchBaseline, values: dict[str, list[float]]
-) -> dict[str, ChangeEvidence]:
+    state: WatchState, baseline: WatchBaseline, values: Mapping[str, Sequence[float | None]]
+) -> tuple[dict[str, ChangeEvidence], dict[str, float]]:
+    """Add the values of a look; the evidence of each series, and its part of the largest sum.
+
+    The sum is taken after every answer, not only at the end of the look: the bound on false alarms
+    covers every answer, and at the end some of the evidence may be gone again.
+    """
     evidence = state.read("evidence", dict[str, ChangeEvidence]) or {}
     for each in baseline.series:
-        name = each.series.name
-        if name not in evidence:
-            evidence[name] = ChangeEvidence.against(each.total, each.count)
-        evidence[name].add(values[name])
+        if each.series.name not in evidence:
+            evidence[each.series.name] = ChangeEvidence.against(each.total, each.count)
+    weights = {each.series.name: each.series.weight for each in baseline.series}
+    peak = add_in_step(evidence, weights, values)
     state.write("evidence", evidence)
-    return evidence
+    return evidence, peak
+
+
+def add_in_step(
+    evidence: Mapping[str, ChangeEvidence],
+    weights: Mapping[str, float],
+    values: Mapping[str, Sequence[float | None]],
+) -> dict[str, float]:
+    """Add the values of all series answer by answer; the weighted evidence when its sum was largest."""
+    parts = {name: weight * evidence[name].value for name, weight in weights.items()}
+    peak = dict(parts)
+    most = sum(parts.values())
+    for row in zip(*(values[name] for name in weights), strict=True):
+        for name, value in zip(weights, row, strict=True):
+            if value is not None:
+                evidence[name].add_one(value)
+                parts[name] = weights[name] * evidence[name].value
+        total = sum(parts.values())
+        if total > most:
+            peak = dict(parts)
+            most = total
+    return peak
 
 
 def _point(
-    baseline: SeriesBaseline, evidence: ChangeEvidence, values: dict[str, list[float]]
+    baseline: SeriesBaseline,
+    evidence: ChangeEvidence,
+    values: Mapping[str, Sequence[float | None]],
 ) -> SeriesPoint:
     series = baseline.series
-    own = values[series.name]
+    own = [value for value in values[series.name] if value is not None]
     low, high = confidence_sequence(evidence.total, evidence.count)
     return SeriesPoint(
         name=series.name,
@@ -288,19 +318,20 @@ def confidence_sequence(total: float, count: int) -> tuple[float, float]:
 
 
 def _alarms(
-    points: Sequence[SeriesPoint], total: float, anchor: AnchorResult | None
+    points: Sequence[SeriesPoint], peak: Mapping[str, float], anchor: AnchorResult | None
 ) -> list[Alarm]:
     """The alarms of a look; the series that contribute most are named."""
     alarms: list[Alarm] = []
     if anchor is not None and anchor.is_changed:
         sentence = f"the judge changed: {anchor.sentence()}"
         alarms.append(Alarm(AlarmKind.JUDGE, "anchor", sentence))
+    total = sum(peak.values())
     if total < LIMIT:
         return alarms
     # The sum of all series is at the limit; those with a tenth of it are named.
-    strongest = max(point.evidence for point in points)
-    named = [point for point in points if point.evidence >= min(strongest, total / 10)]
-    named.sort(key=lambda point: -point.evidence)
+    least = min(max(peak.values()), total / 10)
+    named = [point for point in points if peak[point.name] >= least]
+    named.sort(key=lambda point: -peak[point.name])
     return alarms + [_alarm_of(point) for point in named]
 
 

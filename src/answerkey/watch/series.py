@@ -15,8 +15,10 @@ from answerkey.language.refusal import refusal
 from answerkey.metrics.registry import find
 from answerkey.types import Outcome, Status
 
-# The share of the error budget for the verdict, which counts most; the rest is shared evenly.
-MAIN_SHARE = 0.7
+# The share of the error budget for the verdict, which counts most; the rest is shared evenly. A
+# series with a hundredth still finds a large change: it needs some ten answers more than the
+# verdict would.
+MAIN_SHARE = 0.85
 _LONG = 0.9  # an answer or a latency well above this quantile of the baseline is long
 _SHORT = 0.1
 _MARGIN = 1.25  # "well above": a few characters more or less are no change
@@ -140,13 +142,20 @@ def _share_series(outcomes: Sequence[Outcome]) -> Iterable[Series]:
 
 def values_of(series: Series, outcomes: Sequence[Outcome], topics: Sequence[int]) -> list[float]:
     """The values of a series, in the order of the outcomes; those without one are left out."""
-    values: list[float] = []
+    values = values_by_outcome(series, outcomes, topics)
+    return [value for value in values if value is not None]
+
+
+def values_by_outcome(
+    series: Series, outcomes: Sequence[Outcome], topics: Sequence[int]
+) -> list[float | None]:
+    """The value of each outcome in a series; None where the series does not apply to it."""
+    values: list[float | None] = []
     for outcome, topic in zip(outcomes, topics, strict=True):
         if series.topic is not None and topic != series.topic:
-            continue
-        value = _value_of(series, outcome)
-        if value is not None:
-            values.append(value)
+            values.append(None)
+        else:
+            values.append(_value_of(series, outcome))
     return values
 
 

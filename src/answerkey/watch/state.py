@@ -19,7 +19,7 @@ from answerkey.types import Case
 
 STATE_FILE = "watch.sqlite"
 _LOCK = "watch.lock"
-_FORMAT = 1
+_FORMAT = 2  # 1 kept the evidence as counts and logarithms
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen (answer INTEGER PRIMARY KEY) WITHOUT ROWID;
@@ -128,6 +128,12 @@ def _open_database(folder: Path) -> sqlite3.Connection:
         elif version > _FORMAT:
             database.close()
             raise InputError(f"{path}: written by a newer answerkey; update answerkey")
+        elif version < _FORMAT:
+            database.close()
+            raise InputError(
+                f"{path}: written by an earlier answerkey, whose evidence cannot be continued; "
+                "give another --state"
+            )
         return database
     except sqlite3.Error as error:
         fix = "remove the folder to start the watch anew"

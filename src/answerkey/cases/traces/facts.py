@@ -82,9 +82,9 @@ def facts_of(span: Span) -> SpanFacts:
         kind=kind,
         start=span.start,
         end=span.end,
-        prompt_tokens=_count(table, "prompt"),
-        completion_tokens=_count(table, "completion"),
-        cost=_amount(first_value(table, _ABOUT["cost"])),
+        prompt_tokens=_count(table, outputs.raw, "prompt"),
+        completion_tokens=_count(table, outputs.raw, "completion"),
+        cost=_cost_of(table),
         model=first_text(table, _ABOUT["model"]),
         session=_session_of(span),
         feedback=_feedback_of(span, table),
@@ -186,13 +186,18 @@ def _kind_of(span: Span, table: Mapping[str, object], output: object) -> SpanKin
     named += [span.fields.get(name) for name in NAMES["record"]["kind"]]
     for value in named:
         if isinstance(value, str):
-            kind = _KINDS.get(value.strip().lower())
+            # MLflow writes every attribute as JSON, also a name: "\"RETRIEVER\"".
+            kind = _KINDS.get(value.strip().strip('"').lower())
             if kind is not None and kind is not SpanKind.CHAIN:
                 return kind
+    component = first_text(table, NAMES["kinds"]["components"]).lower()
+    for kind, endings in NAMES["kinds"]["endings"].items():
+        if component.endswith(tuple(endings)):
+            return SpanKind(kind)
     if any(table.get(name) for name in NAMES["tool"]["name"][:4]):
         return SpanKind.TOOL
     state = table_of(output)
-    if "generations" in state:
+    if "generations" in state or "choices" in state:
         return SpanKind.LLM
     if state.get("type") == "tool":
         return SpanKind.TOOL
@@ -256,16 +261,35 @@ def _turns(messages: list[Message]) -> list[tuple[str, str]]:
     return turns
 
 
-def _count(table: Mapping[str, object], side: str) -> int | None:
+def _count(table: Mapping[str, object], output: object, side: str) -> int | None:
+    """The tokens of one side, from attributes or from the reply of the model."""
     number = _amount(first_value(table, _TOKENS[side]))
     for name in _TOKENS["usage"]:
-        usage = parse_value(table.get(name)).value
-        if number is None and is_mapping(usage):
-            number = _amount(first_value(usage, _TOKENS[f"usage_{side}"]))
+        for source in (table, *_replies(output)):
+            usage = parse_value(source.get(name)).value
+            if number is None and is_mapping(usage):
+                number = _amount(first_value(usage, _TOKENS[f"usage_{side}"]))
         if number is None:
             dotted = [f"{name}.{key}" for key in _TOKENS[f"usage_{side}"]]
             number = _amount(first_value(table, dotted))
     return None if number is None else int(number)
+
+
+def _replies(output: object) -> list[Mapping[str, object]]:
+    """The reply of a model, and what Haystack keeps of it under `meta`."""
+    reply = table_of(output)
+    meta = reply.get("meta")
+    if is_list(meta):
+        return [reply, *(item for item in meta if is_mapping(item))]
+    return [reply]
+
+
+def _cost_of(table: Mapping[str, object]) -> float | None:
+    cost = _amount(first_value(table, _ABOUT["cost"]))
+    for name in _ABOUT["cost_tables"]:
+        if cost is None:
+            cost = _amount(table_of(parse_value(table.get(name)).value).get("total"))
+    return cost
 
 
 def _amount(value: object) -> float | None:
@@ -294,10 +318,13 @@ def _feedback_of(span: Span, table: Mapping[str, object]) -> Feedback | None:
         if feedback is not None:
             return feedback
     names = frozenset(_ABOUT["feedback"])
-    for key in ("scores", "feedback", "annotations", "feedback_stats"):
+    for key in ("scores", "feedback", "annotations", "feedback_stats", "feedback_scores"):
         feedback = _feedback_of_scores(parse_value(span.fields.get(key)).value, names)
         if feedback is not None:
             return feedback
+    feedback = _feedback_of_assessments(span.fields.get("assessments"))
+    if feedback is not None:
+        return feedback
     for event in span.events:
         if event.name in names or "feedback" in event.name:
             value = first_value(event.attributes, (*_ABOUT["feedback"], "value", "score", "label"))
@@ -316,6 +343,18 @@ def _feedback_of_scores(scores: object, names: frozenset[str]) -> Feedback | Non
         if name in names or name.replace("_", "-") in names:
             value = first_value(score, ("stringValue", "value", "score", "label", "avg"))
             return read_feedback(0 if value is None and "value" in score else value)
+    return None
+
+
+def _feedback_of_assessments(assessments: object) -> Feedback | None:
+    """What a person said of a trace of MLflow; the scores of its judges are no feedback."""
+    for assessment in assessments if is_list(assessments) else ():
+        if not is_mapping(assessment):
+            continue
+        source = table_of(assessment.get("source"))
+        value = table_of(assessment.get("feedback")).get("value")
+        if str(source.get("source_type")).upper() == "HUMAN" and value is not None:
+            return read_feedback(value)
     return None
 
 

@@ -14,6 +14,10 @@ from answerkey.coerce.values import is_list, is_mapping, valid_text
 _DEEPEST = 12  # levels of wrappers around a message
 _LISTS = ("messages", "contents", "choices", "generations", "candidates")
 _STATES = frozenset(_LISTS)
+# Types of the parts of a message; the Vercel AI SDK writes hyphens.
+_CALLS = frozenset({"tool_call", "tool_use", "function_call", "tool-call"})
+_RESULTS = frozenset({"tool_call_response", "tool_result", "tool-result"})
+_RESULT_IDS = ("id", "tool_use_id", "toolUseId", "toolCallId")
 _LONGEST_LITERAL = 100_000  # a Python literal that is longer is not parsed: the parser is slow
 
 
@@ -107,6 +111,8 @@ def messages_of(value: object, role: Role, depth: int = 0) -> list[Message]:
         text = valid_text(value).strip()
         return [Message(role, text)] if text else []
     if is_list(value):
+        if len(value) == 2 and _is_pair(value[0], value[1]):
+            return messages_of([{"role": value[0], "content": value[1]}], role, depth + 1)
         # A list of numbers is data, not messages.
         items = [
             item for item in value if isinstance(item, str) or is_mapping(item) or is_list(item)
@@ -117,6 +123,11 @@ def messages_of(value: object, role: Role, depth: int = 0) -> list[Message]:
     if depth < 2 and isinstance(value, (int, float)) and not isinstance(value, bool):
         return [Message(role, str(value))]
     return []
+
+
+def _is_pair(first: object, second: object) -> bool:
+    """Whether two items are a role and a text, as LangGraph lets users write a message."""
+    return isinstance(first, str) and isinstance(second, str) and first.lower() in _ROLES
 
 
 def _messages_of_table(table: Mapping[str, object], role: Role, depth: int) -> list[Message]:
@@ -177,6 +188,12 @@ def _messages_of_state(table: Mapping[str, object], role: Role, depth: int) -> l
     texts = [value for value in table.values() if isinstance(value, str) and value.strip()]
     if len(texts) == 1 and len(table) == 1:
         return [Message(role, valid_text(texts[0]).strip())]
+    if table and all(is_mapping(value) for value in table.values()):
+        # A pipeline of Haystack: the data of each component under the component's name.
+        for value in table.values():
+            messages = messages_of(value, role, depth + 1)
+            if messages:
+                return messages
     return []
 
 
@@ -202,7 +219,7 @@ def _message(table: Mapping[str, object], role: Role) -> Message:
     )
     message = _read_content(content, role)
     calls = tuple(_calls_of(table.get("tool_calls")))
-    if table.get("type") == "function_call":
+    if table.get("type") in _CALLS:
         calls = (_call_of(table),)
     result_of = message.result_of or str(table.get("tool_call_id") or "")
     if table.get("type") == "function_call_output":
@@ -225,12 +242,12 @@ def _read_content(content: object, role: Role) -> Message:
             continue
         part = _unwrap(part, "message_content")
         kind = str(part.get("type") or "")
-        if kind in ("tool_call", "tool_use", "function_call") or "toolUse" in part:
+        if kind in _CALLS or "toolUse" in part:
             calls.append(_call_of(_unwrap(part, "toolUse")))
-        elif kind in ("tool_call_response", "tool_result") or "toolResult" in part:
+        elif kind in _RESULTS or "toolResult" in part:
             result = _unwrap(part, "toolResult")
-            result_of = str(_first(result, ("id", "tool_use_id", "toolUseId")) or "")
-            texts.append(content_text(_first(result, ("response", "result", "content"))))
+            result_of = str(_first(result, _RESULT_IDS) or "")
+            texts.append(content_text(_first(result, ("response", "result", "content", "output"))))
             role = Role.TOOL
         elif kind not in ("thinking", "reasoning"):
             texts.append(content_text(_first(part, ("text", "content"))))
@@ -271,7 +288,7 @@ def _call_of(table: Mapping[str, object]) -> MessageCall:
     function = _unwrap(table, "function")
     arguments = _first(function, ("arguments", "args", "input", "parameters"))
     return MessageCall(
-        str(_first(table, ("call_id", "id", "toolUseId")) or ""),
-        str(_first(function, ("name",)) or "").strip(),
+        str(_first(table, ("call_id", "id", "toolUseId", "toolCallId")) or ""),
+        str(_first(function, ("name", "toolName")) or "").strip(),
         parse_value(arguments).value,
     )

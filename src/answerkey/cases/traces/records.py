@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from answerkey.cases.traces.dialects import common_names
 from answerkey.cases.traces.families import NAMES, first_text, first_value, flatten
 from answerkey.cases.traces.messages import parse_value
 from answerkey.cases.traces.times import read_duration, read_time
@@ -29,6 +30,7 @@ _LANGFUSE_TYPES = frozenset(
 )
 # A trace of Langfuse has an input and an output, and at least one of these.
 _LANGFUSE_TRACE = frozenset({"observations", "htmlPath", "sessionId", "projectId", "scores"})
+_OPIK = frozenset({"feedback_scores", "thread_id"})  # traces of Opik, with a start time
 _LANGSMITH = frozenset({"trace_id", "dotted_order", "parent_run_id", "child_runs", "session_id"})
 _VALUE_KEYS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 _FRAME_PREFIX = "attributes."  # columns of a data frame of Phoenix
@@ -68,6 +70,9 @@ def is_span(record: object) -> bool:
     """Whether a record is a span, a trace, or a wrapper of spans."""
     if not is_mapping(record):
         return False
+    record = common_names(record)
+    if _is_mlflow(record):
+        return True
     if not NAMES_OF_WRAPPERS.isdisjoint(record):
         return any(is_list(record.get(key)) for key in NAMES_OF_WRAPPERS)
     return _is_plain_span(record) or _is_langfuse(record) or _is_langsmith(record)
@@ -91,8 +96,16 @@ def _is_plain_span(record: Table) -> bool:
 def _is_langfuse(record: Table) -> bool:
     if str(record.get("type")) in _LANGFUSE_TYPES and ("traceId" in record or "trace_id" in record):
         return True
-    has_content = "input" in record and "output" in record and "id" in record
-    return has_content and not _LANGFUSE_TRACE.isdisjoint(record) and "timestamp" in record
+    if not ("input" in record and "output" in record and "id" in record):
+        return False
+    if "timestamp" in record and not _LANGFUSE_TRACE.isdisjoint(record):
+        return True
+    return "start_time" in record and not _OPIK.isdisjoint(record)
+
+
+def _is_mlflow(record: Table) -> bool:
+    """Whether a record is a trace of MLflow, whose spans lie in `data` beside an `info`."""
+    return is_mapping(record.get("info")) and is_list(table_of(record.get("data")).get("spans"))
 
 
 def _is_langsmith(record: Table) -> bool:
@@ -109,6 +122,11 @@ def spans_of(record: object, context: Table, depth: int = 0) -> Iterator[Span | 
         return
     if depth > _DEEPEST:
         yield BadSpan(f"child spans more than {_DEEPEST} levels deep")
+        return
+    record = common_names(record)
+    if _is_mlflow(record):
+        data = table_of(record["data"])
+        yield from spans_of({**table_of(record["info"]), "spans": data["spans"]}, context, depth)
         return
     wrapped = [key for key in NAMES_OF_WRAPPERS if is_list(record.get(key))]
     if wrapped:
@@ -173,6 +191,13 @@ def wrapper_context(record: Table) -> dict[str, object]:
     resource = record.get("resource")
     if is_mapping(resource):
         context["resource"] = read_attributes(resource.get("attributes"))
+    # MLflow says what holds for the whole trace beside its spans.
+    for key in ("trace_metadata", "request_metadata"):
+        session = table_of(record.get(key)).get("mlflow.trace.session")
+        if isinstance(session, str):
+            context["session_id"] = session
+    if is_list(record.get("assessments")):
+        context["assessments"] = record["assessments"]
     return context
 
 
@@ -200,6 +225,8 @@ def _read_span(record: Table, context: Table) -> Span:
     fields = {key: value for key, value in record.items() if key not in _STRUCTURE}
     if session and not first_text(record, NAMES["about"]["session"]):
         fields["session_id"] = session
+    if not parent and "assessments" in context:
+        fields.setdefault("assessments", context["assessments"])
     return Span(
         trace=trace,
         span=span,
@@ -230,12 +257,14 @@ def _all_attributes(record: Table) -> dict[str, object]:
                 attributes.update(flatten(cell, f"{name}."))
             else:
                 attributes[name] = cell
-    # Some exporters write `metadata` as a table of its own: users put sessions and feedback there.
+    # Some exporters write `metadata` as a table of its own, OpenInference as JSON in an attribute:
+    # users put sessions and feedback there.
     for name in ("metadata", "extra"):
-        metadata = parse_value(record.get(name)).value
-        if is_mapping(metadata):
-            for key, value in flatten(metadata).items():
-                attributes.setdefault(key.removeprefix("metadata."), value)
+        for source in (record, dict(attributes)):
+            metadata = parse_value(source.get(name)).value
+            if is_mapping(metadata):
+                for key, value in flatten(metadata).items():
+                    attributes.setdefault(key.removeprefix("metadata."), value)
     return attributes
 
 

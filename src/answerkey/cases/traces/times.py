@@ -29,6 +29,8 @@ def read_time(value: object) -> int | None:
     >>> read_time("1700000000000000001"), read_time("2023-11-14T22:13:20Z")
     (1700000000000000001, 1700000000000000000)
     """
+    if isinstance(value, datetime):  # a column of Parquet
+        value = value.isoformat()
     if isinstance(value, str):
         text = value.strip()
         if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:

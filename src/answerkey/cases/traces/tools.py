@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -34,6 +34,8 @@ def tool_of(span: Span, table: Mapping[str, object], output: object) -> ToolFact
     result = parse_value(first_value(table, _NAMES["result"])).value
     if result is None:
         result = output
+    if result is None:
+        result = _content_of_event(span, NAMES["events"]["output"])
     state = table_of(result)
     name = first_text(table, _NAMES["name"]) or _name_of(span, state)
     if state.get("type") == "tool" and "content" in state:
@@ -62,11 +64,19 @@ def _name_of(span: Span, output: Mapping[str, object]) -> str:
 
 
 def _arguments_of_events(span: Span) -> object:
-    """The input of a tool as some exporters write it: a message in the body of an event."""
+    """The input of a tool as some exporters write it: an event, or a message in its body."""
     for event in span.events:
         messages = table_of(table_of(event.body).get("input")).get("messages")
         if is_list(messages) and messages and is_mapping(messages[0]):
             return parse_value(messages[0].get("content")).value
+    return _content_of_event(span, NAMES["events"]["tool"])
+
+
+def _content_of_event(span: Span, names: Sequence[str]) -> object:
+    """The content of the first event with one of these names, as Strands records a call."""
+    for event in span.events:
+        if event.name in names:
+            return parse_value(first_value(event.attributes, NAMES["events"]["text"])).value
     return None
 
 
