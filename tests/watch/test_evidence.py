@@ -57,6 +57,23 @@ def test_a_drop_is_found_and_dated() -> None:
     assert 100 <= evidence.likely_start <= 300
 
 
+def test_the_evidence_of_a_broken_bot_stays_a_number() -> None:
+    evidence = ChangeEvidence.against(99.0, 100)
+    evidence.add([0.0] * 3000)
+    assert LIMIT < evidence.value < float("inf")
+
+
+def test_looking_more_often_changes_nothing() -> None:
+    random = Random(7)
+    values = [float(random.random() < 0.8) for _ in range(120)]
+    one = ChangeEvidence.against(80.0, 100)
+    one.add(values)
+    many = ChangeEvidence.against(80.0, 100)
+    for value in values:
+        many.add([value])
+    assert many.value == one.value
+
+
 def test_the_state_of_a_long_watch_stays_small() -> None:
     evidence = ChangeEvidence.against(80.0, 100)
     evidence.add([1.0, 1.0, 1.0, 1.0, 0.0] * 1000)

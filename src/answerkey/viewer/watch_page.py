@@ -62,7 +62,7 @@ def watch_charts(looks: Sequence[Look]) -> dict[str, Spec]:
     evidence = load_chart(
         "watch", values=values, limit=looks[-1].limit, title="evidence", format="~g"
     )
-    subtitle = "dashed: the alarm; 2 to 6 % of simulated watches without a change ever reach it"
+    subtitle = "dashed: the alarm; at most 5 % of watches without a change ever reach it"
     charts = {"evidence": add_title("Evidence of a change", evidence, subtitle)}
     if looks[-1].points:
         main = looks[-1].points[0]

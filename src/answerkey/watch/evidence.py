@@ -31,7 +31,9 @@ _CHANGE_RATE = 1 / 8
 _SLOW_SHARE = 0.1
 _SLOW_SCALE = 10
 _MOST_STARTS = 40  # the best ones are kept, so that a state does not grow for ever
-_LARGEST = 1e300  # beyond this a product would overflow
+# Fortunes are cut here at every new start. Until the next one they grow at most a hundredfold per
+# answer, which stays below the largest float.
+_LARGEST = 1e200
 _LEAST = 0.01  # a mean of exactly 0 or 1 would make one other answer impossible
 
 
@@ -107,17 +109,21 @@ class ChangeEvidence(msgspec.Struct):
             self._open_start()
         expected = self.expected_mean
         success = min(max(value, 0.0), 1.0)
-        gain_of_success = success / expected
-        gain_of_failure = (1 - success) / (1 - expected)
+        # The likelihood ratio of a mean m is success * m / expected + (1 - success) * (1 - m) /
+        # (1 - expected): a straight line in m.
+        level = (1 - success) / (1 - expected)
+        slope = success / expected - level
         for start in self.starts:
             start.fortunes = [
-                min(fortune * (gain_of_success * mean + gain_of_failure * (1 - mean)), _LARGEST)
+                fortune * (level + slope * mean)
                 for fortune, mean in zip(start.fortunes, start.means, strict=True)
             ]
         self.total += success
         self.count += 1
 
     def _open_start(self) -> None:
+        for start in self.starts:
+            start.fortunes = [min(fortune, _LARGEST) for fortune in start.fortunes]
         expected = self.expected_mean
         stake = start_probability(self.count // _SPACING)
         means = [_inside(expected - drop) for drop, _ in _DROPS]
