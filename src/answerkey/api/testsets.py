@@ -9,7 +9,9 @@ from typing import cast
 
 from answerkey.api.adapters import name_of
 from answerkey.api.rows import cases_of
+from answerkey.config.tables import PACKAGED_NAME
 from answerkey.embed import Embedder, load_embedder
+from answerkey.entailment.load import load_pair_model
 from answerkey.errors import SettingsError
 from answerkey.llm import load_chat
 from answerkey.llm.chat import Chat
@@ -31,6 +33,7 @@ def audit(
     *,
     at_least: float = REPORTED_FROM,
     embedding: str = "",
+    entailment: str = PACKAGED_NAME,
 ) -> Audit:
     """Check a test set: wrong labels, contradictions, duplicates, questions that name nothing.
 
@@ -40,7 +43,8 @@ def audit(
       JSON file of chunks, a suite with [retrieval], or a list of passages. Without it only the
       questions and expected answers are compared.
     - `at_least`: the lowest probability of a finding to report.
-    - `embedding`: a model name; "none" compares words only.
+    - `embedding`: a model name; "none" compares words only. `entailment`: the model that decides
+      whether a passage supports an answer.
 
     >>> rows = [{"question": "How long is it?", "expected": "30 days"}]
     >>> [finding.kind.value for finding in audit(rows).findings]
@@ -56,6 +60,7 @@ def audit(
         embed=_load_model(embedding),
         accepted=accepted,
         at_least=at_least,
+        pair_model=load_pair_model(entailment),
     )
 
 

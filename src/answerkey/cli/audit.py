@@ -34,6 +34,11 @@ _LISTED = 40
 )
 @click.option("--note", default="", help="With --accept: the reason, kept in audit.jsonl.")
 @click.option("--model", metavar="NAME", help='Embedding model; "none" compares words only.')
+@click.option(
+    "--entailment",
+    metavar="MODEL",
+    help="Entailment model: packaged (default), ORG/NAME, a folder, python:module:function.",
+)
 @click.option("--most", type=COUNT, default=_LISTED, help=f"Findings to print; default {_LISTED}.")
 @click.option("--gate", is_flag=True, help="Exit 1 if there is a finding.")
 @click.option(
@@ -48,6 +53,7 @@ def audit_command(
     accepted_names: tuple[str, ...],
     note: str,
     model: str | None,
+    entailment: str | None,
     most: int,
     gate: bool,
     save: bool,
@@ -66,6 +72,7 @@ def audit_command(
     """
     from answerkey.cases import read_cases
     from answerkey.embed import load_embedder
+    from answerkey.entailment.load import load_pair_model
     from answerkey.testsets.audit.accepted import audit_file, read_accepted
     from answerkey.testsets.audit.document_set import find_documents, read_documents
     from answerkey.testsets.audit.run_audit import audit_cases
@@ -85,6 +92,7 @@ def audit_command(
         accepted=read_accepted(store),
         at_least=at_least,
         step=_ignore if quiet else say,
+        pair_model=load_pair_model(entailment) if entailment else None,
     )
     if accepted_names:
         audit = _accept(audit, accepted_names, note, cases)

@@ -13,6 +13,7 @@ from tests.support.tiny_models import export_packaged, make_classes
 import answerkey as ak
 from answerkey.entailment.load import load_pair_model
 from answerkey.entailment.packaged import load_model
+from answerkey.metrics.registry import all_metrics
 
 METRICS = ("groundedness", "entailment", "answer_agreement", "fact_f1", "citation_support")
 FACTS = Path(__file__).parents[2] / "entailment" / "reference_outputs.json"
@@ -49,16 +50,33 @@ def test_the_packaged_model_under_another_name_is_equal(tmp_path: Path) -> None:
     pairs = made_pairs()
     assert len(set(pairs)) > 350
     np.testing.assert_allclose(foreign.logits(pairs), packaged.logits(pairs), atol=1e-5)
+    every = every_metric()
+    assert set(every) >= {*METRICS, "rubric.accuracy", "judge.faithfulness"}
     rows = [ROW | {"answer": answer} for answer in ANSWERS]
     own, usual = (
-        ak.evaluate(rows, METRICS, entailment=model, progress=False)
+        ak.evaluate(rows, every, entailment=model, judge="local", progress=False)
         for model in (str(tmp_path / "m"), "packaged")
     )
+    scored: set[str] = set()
     for mine, theirs in zip(own, usual, strict=True):
-        for name in METRICS:
+        for name in every:
             value = theirs.scores[name].value
-            assert value is not None
+            if value is None:
+                assert mine.scores[name].value is None, name
+                continue
+            scored.add(name)
             assert mine.scores[name].value == pytest.approx(value, abs=1e-5), name
+            assert mine.scores[name].reason == theirs.scores[name].reason, name
+    assert scored >= {*METRICS, "rubric.accuracy", "judge.faithfulness"}
+
+
+def every_metric() -> list[str]:
+    """Every metric that the entailment model takes part in: directly, or through the local judge."""
+    return [
+        each.name
+        for each in all_metrics()
+        if {"pair_model", "judge"} & set(each.keywords()) and "NAME" not in each.name
+    ]
 
 
 TINY = {
@@ -138,3 +156,70 @@ def test_a_run_folder_that_names_a_function_is_refused(
     assert shown.code == 2
     assert "names Python code (entailment model python:pairs_of_mine:ask)" in shown.err
     assert cli("rescore", run, "--metrics", "groundedness", "--allow-code").code == 0
+
+
+SAYS_NO = "def never(pairs):\n    return [[0.01, 0.04, 0.95] for _ in pairs]\n"
+SAYS_YES = "def always(pairs):\n    return [[0.98, 0.01, 0.01] for _ in pairs]\n"
+
+
+@pytest.fixture
+def own_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fixed_models.py").write_text(SAYS_NO + SAYS_YES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("own_models")
+def test_the_local_judge_uses_the_chosen_model() -> None:
+    rows = [
+        {
+            "question": "When did the museum open?",
+            "contexts": ["The museum opened in 1932 and is closed on Mondays."],
+            "answer": "The museum opened in 1932.",
+        }
+    ]
+    names = ["judge.faithfulness", "rubric.accuracy"]
+    runs = [
+        ak.evaluate(
+            rows, names, judge="local", progress=False, entailment=f"python:fixed_models:{name}"
+        )
+        for name in ("always", "never")
+    ]
+    high, low = (run.outcomes[0].scores["judge.faithfulness"].value or 0 for run in runs)
+    assert high > 0.9 > 0.1 > low
+    high, low = (run.outcomes[0].scores["rubric.accuracy"].value or 0 for run in runs)
+    assert high > 4.5 > 0.5 > low
+    first, second = (run.manifest.fingerprint["judge"] for run in runs)
+    assert first != second
+
+
+@pytest.mark.usefixtures("own_models")
+def test_the_audit_uses_the_chosen_model(
+    cli: Callable, write: Callable[[str, object], Path]
+) -> None:
+    case = {
+        "id": "opening",
+        "question": "When did the town museum open?",
+        "expected": "It opened in 1932.",
+        "relevant": ["museum"],
+    }
+    documents = [
+        {"id": "museum", "text": "The town museum opened in 1932 and is closed on Mondays."},
+        {"id": "tour", "text": "A guided tour of the old harbour takes an hour."},
+    ]
+    kinds = {
+        name: [
+            finding.kind.value
+            for finding in ak.audit(
+                [case], documents=documents, entailment=f"python:fixed_models:{name}"
+            ).findings
+        ]
+        for name in ("always", "never")
+    }
+    assert kinds["always"] == []
+    assert kinds["never"]
+    cases = write("cases.jsonl", [case])
+    shown = cli(
+        "audit", cases, "--documents", write("docs.json", documents), "--entailment",
+        "python:fixed_models:never", "--gate",
+    )  # fmt: skip
+    assert shown.code == 1, shown.err

@@ -71,7 +71,7 @@ def _support(
         )
         for case, pages in rows
     ]
-    return measure_support(questions, documents.language)
+    return measure_support(questions, documents.language, documents.pair_model)
 
 
 def _judge_answer(

@@ -16,6 +16,7 @@ from answerkey.coerce.values import is_list
 from answerkey.config.declare import read_table
 from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.embed import Embedder
+from answerkey.entailment.pair_model import PairModel
 from answerkey.errors import InputError
 from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.chunks import Chunking, cut_pages
@@ -96,8 +97,15 @@ MEANING_WEIGHT = 3.0
 class DocumentSet:
     """Pages, searched by words and, with a model, by meaning."""
 
-    def __init__(self, pages: Sequence[Page], embed: Embedder | None, step: Step) -> None:
+    def __init__(
+        self,
+        pages: Sequence[Page],
+        embed: Embedder | None,
+        step: Step,
+        pair_model: PairModel | None = None,
+    ) -> None:
         self.pages = tuple(pages)
+        self.pair_model = pair_model
         self._embed = embed
         self.language = SetLanguage(detect_language([page.text for page in pages]) or "en")
         self.numbers: Mapping[str, int] = {

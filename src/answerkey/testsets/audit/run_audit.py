@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from answerkey.embed import Embedder
+from answerkey.entailment.pair_model import PairModel
 from answerkey.experiments.label_check import check_labels, collect_labels
 from answerkey.retrieval.corpus import Page
 from answerkey.testsets.audit.accepted import Key
@@ -54,6 +55,7 @@ def audit_cases(
     accepted: Collection[Key] = (),
     at_least: float = REPORTED_FROM,
     step: Step = lambda _: None,
+    pair_model: PairModel | None = None,
 ) -> Audit:
     """The findings from `at_least` upwards that nobody accepted."""
     checks = _Checks()
@@ -61,7 +63,8 @@ def audit_cases(
     if documents is None:
         checks.skipped.append("labels and answers: no documents; give --documents")
     else:
-        _check_documents(cases, documents, embed, checks, step)
+        document_set = _index_documents(documents, embed, pair_model, step)
+        _check_documents(cases, document_set, checks, step)
     likely = [finding for finding in checks.findings if finding.probability >= at_least]
     likely = list(_drop_explained(likely))
     open_findings = [one for one in likely if (one.id, one.kind) not in accepted]
@@ -91,15 +94,17 @@ def _check_questions(
         )
 
 
-def _check_documents(
-    cases: Sequence[Case],
-    pages: Sequence[Page],
-    embed: Embedder | None,
-    checks: _Checks,
-    step: Step,
-) -> None:
+def _index_documents(
+    pages: Sequence[Page], embed: Embedder | None, pair_model: PairModel | None, step: Step
+) -> DocumentSet:
     step(f"reading and indexing {format_count(len(pages), 'passage')}")
-    documents = DocumentSet(pages, embed, step)
+    return DocumentSet(pages, embed, step, pair_model)
+
+
+def _check_documents(
+    cases: Sequence[Case], documents: DocumentSet, checks: _Checks, step: Step
+) -> None:
+    pages = documents.pages
     names = [page.id for page in pages]
     cases = _resolve_sections(cases, frozenset(names))
     label_check = check_labels(collect_labels(cases), names, {page.document for page in pages})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from answerkey.entailment.pair_model import PairModel
 from answerkey.language.claims import claims
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.entailed import Asked, Decision, LocalDecider
@@ -45,15 +46,17 @@ class SupportQuestion:
 
 
 def measure_support(
-    questions: Sequence[SupportQuestion], language: SetLanguage
+    questions: Sequence[SupportQuestion],
+    language: SetLanguage,
+    pair_model: PairModel | None = None,
 ) -> list[AnswerSupport]:
-    """The support of each answer, decided in one batch."""
+    """The support of each answer, decided in one batch; by the packaged entailment model by default."""
     checks: list[Asked] = []
     for one in questions:
         statements = claims(one.answer)[:_MOST_CLAIMS] or (one.answer,)
         texts = tuple(crop_text(text, one.answer, language) for text in one.texts)
         checks.append(Asked(one.question, texts, statements))
-    results = LocalDecider().decide(checks)
+    results = LocalDecider(pair_model).decide(checks)
     return [
         _summarise(check.statements, result.decisions)
         for check, result in zip(checks, results, strict=True)
