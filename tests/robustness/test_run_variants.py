@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Collection
@@ -11,6 +12,10 @@ from typing import Any
 import pytest
 from tests.support.fake_endpoint import FakeEndpoint, Request, Said, completion
 from tests.support.own_files import Cli
+from tests.support.viewer_asking import ask
+
+from answerkey.viewer.app import make_app
+from answerkey.viewer.guard import Rules
 
 # The answers do not contain the devices' names, so that typos may touch those.
 FACTS = {
@@ -127,6 +132,32 @@ def test_the_printed_report_names_the_drop(cli: Cli, tmp_path: Path) -> None:
     assert "Variants: the same questions as people type or speak them" in result.out
     assert "typos: 100 % → " in result.out
     assert "newly failing: " in result.out
+
+
+def test_every_report_has_a_section_on_variants(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict")
+    gate = "variants.typos.drop <= 0.05"
+    assert cli("run", suite, *TYPOS, "--gate", gate).code == 1
+    (run,) = (tmp_path / "results").iterdir()
+    stored = json.loads((run / "variants.json").read_text())
+    newly_failing = stored["kinds"]["typos"]["newly_failing"][0]
+    for name in ("report.txt", "report.md", "report.html"):
+        text = html.unescape((run / name).read_text()).replace("\\", "")
+        assert newly_failing in text, name
+        assert f"FAIL {gate}".replace("<", "&lt;") in text or f"FAIL {gate}" in text, name
+    assert json.loads((run / "summary.json").read_text())["variants"] == stored
+    shown = cli("summary", run)
+    assert "Variants: the same questions as people type or speak them" in shown.out
+    rewritten = cli("report", run, "--json", "--no-charts")
+    assert json.loads(rewritten.out)["variants"] == stored
+
+
+def test_a_run_without_variants_has_no_section(cli: Cli, tmp_path: Path) -> None:
+    assert cli("run", write_suite(tmp_path, "tolerant")).code == 0
+    (run,) = (tmp_path / "results").iterdir()
+    assert "variants" not in json.loads((run / "summary.json").read_text())
+    for name in ("report.txt", "report.md", "report.html"):
+        assert "Variants" not in (run / name).read_text()
 
 
 def test_dry_run_counts_the_variants(cli: Cli, tmp_path: Path) -> None:
@@ -335,6 +366,31 @@ def test_python_asks_variants() -> None:
     assert drop is not None
     assert drop > 0.2
     assert [gate.passed for gate in run.variants.gates] == [False]
+
+
+def test_python_writes_the_section_into_the_run_folder(tmp_path: Path) -> None:
+    import answerkey as ak
+
+    rows = [{"id": "kettle", "question": "How fast does it boil?", "expected": "3 minutes"}]
+    ak.evaluate(
+        rows,
+        target=lambda question: "3 minutes" if question[0] == "H" else "No idea.",
+        profile="rag",
+        variants=["lowercase"],
+        out=tmp_path,
+        progress=False,
+    )
+    (report,) = tmp_path.glob("*/report.md")
+    assert "| lowercase | 1 | 100 % | 0 % |" in report.read_text()
+
+
+def test_the_page_of_a_run_shows_its_variants(cli: Cli, tmp_path: Path) -> None:
+    assert cli("run", write_suite(tmp_path, "strict"), *TYPOS, "--no-charts").code == 0
+    (run,) = (tmp_path / "results").iterdir()
+    page = ask(make_app(tmp_path / "results", Rules()), f"/run/{run.name}").text
+    assert "Variants of the questions" in page
+    first = json.loads((run / "variants.json").read_text())["kinds"]["typos"]["newly_failing"][0]
+    assert first in page
 
 
 WRITER = """

@@ -163,7 +163,9 @@ def _run_variants(
     watch = make_progress(quiet=not progress, only_interactive=True)
     try:
         if run.folder is not None:
-            return variant_run.run(run.folder, watch, Stop(), target, judge)
+            report = variant_run.run(run.folder, watch, Stop(), target, judge)
+            write_reports(run.folder)  # once more, with the section on variants
+            return report
         return variant_run.run_in_memory(run.outcomes, target, judge, watch, Stop())
     finally:
         watch.finish()

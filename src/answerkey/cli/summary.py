@@ -18,8 +18,8 @@ from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
 from answerkey.reports.numbers import format_figure
 from answerkey.reports.tables import align_columns
-from answerkey.reports.text import text_report
-from answerkey.reports.write import write_reports
+from answerkey.reports.write import full_text_report, summary_json, write_reports
+from answerkey.robustness.record import read_variants, read_variants_record
 from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.means import plain_mean
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
@@ -152,7 +152,12 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
         raise InputError(
             f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`"
         ) from None
-    print_result(record, "" if as_json else text_report(summary, profile_of(run)), as_json)
+    if as_json:
+        text = ""
+    else:
+        variants = read_variants_record(record.get("variants"))
+        text = full_text_report(summary, profile_of(run), variants)
+    print_result(record, text, as_json)
     raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))
 
 
@@ -173,7 +178,9 @@ def report_command(
     """
     summary = write_reports(run, charts=charts)
     export_scores(run, export)
-    print_result(summary.to_json(), text_report(summary, profile_of(run)), as_json)
+    variants = read_variants(run)
+    text = full_text_report(summary, profile_of(run), variants)
+    print_result(summary_json(summary, variants), text, as_json)
     raise click.exceptions.Exit(
         end(end_of_reading(summary.run.partial, f"reports written to {run}"))
     )

@@ -12,6 +12,8 @@ from answerkey.reports.headline import figure_notes
 from answerkey.reports.page import render_page
 from answerkey.reports.rows import read_outcome, read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
+from answerkey.reports.variants import COLUMNS, variant_notes, variant_rows
+from answerkey.robustness.record import read_variants
 from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.store import profile_of
 from answerkey.runs.summary import Summary
@@ -27,6 +29,7 @@ def write_run_page(folder: Path, summary: Summary) -> None:
     profile = profile_of(folder)
     worst = worst_first(rows)[:MOST_CASES]
     cases = [describe_case(read_outcome(folder, rows, n), profile, _LONGEST_TEXT) for n in worst]
+    variants = read_variants(folder)
     page = render_page(
         "report.html",
         run_charts(summary, rows, profile),
@@ -38,5 +41,8 @@ def write_run_page(folder: Path, summary: Summary) -> None:
         statuses=sorted({rows.status[n] for n in worst}),
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),
+        variants=variant_rows(variants),
+        variant_columns=COLUMNS,
+        variant_notes=variant_notes(variants),
     )
     write_file(folder / "report.html", page)

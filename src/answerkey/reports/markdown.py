@@ -15,6 +15,8 @@ from answerkey.reports.numbers import (
     format_pass_rate,
 )
 from answerkey.reports.tables import component_rows, confusion_rows
+from answerkey.reports.variants import variants_markdown
+from answerkey.robustness.record import VariantsRecord
 from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.figures import Figures
 from answerkey.runs.summary import Summary
@@ -26,7 +28,7 @@ _MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")
 _ESCAPES = {sign: f"\\{sign}" for sign in "\\`*_[]|#!~"} | {"<": "&lt;", ">": "&gt;"}
 
 
-def markdown_report(summary: Summary) -> str:
+def markdown_report(summary: Summary, variants: VariantsRecord | None = None) -> str:
     """The report as Markdown tables."""
     first, *rest = headline_lines(summary)
     lines = [f"## {escape_markdown(first)}", ""]
@@ -38,6 +40,7 @@ def markdown_report(summary: Summary) -> str:
     lines += _group_table("route", summary.by_route)
     lines += _table("mean of", component_rows(summary.by_route))
     lines += _table("expected route, taken →", confusion_rows(summary.route_confusion))
+    lines += variants_markdown(variants, escape_markdown)
     if summary.gates:
         lines += ["", "| gate |", "|---|"]
         lines += [f"| `{code_span(format_gate(gate))}` |" for gate in summary.gates]

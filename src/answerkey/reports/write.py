@@ -18,13 +18,15 @@ from answerkey.reports.row_files import ReadRun, gate_results, write_row_files
 from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import text_report
+from answerkey.robustness.record import VariantsRecord, read_variants
+from answerkey.robustness.text import variants_section
 from answerkey.runs.disagreements import MOST_LISTED
 from answerkey.runs.failure_groups import FailedCase
 from answerkey.runs.manifest import Manifest, stored_manifest, write_manifest
 from answerkey.runs.store import open_reader, profile_of, read_manifest, store_labels
 from answerkey.runs.summary import RunInfo, Summary
 from answerkey.runs.table import RunTable
-from answerkey.types import Status
+from answerkey.types import Profile, Status
 
 MOST_ON_PAGE = 100_000  # report.html needs a row per case in memory
 
@@ -62,9 +64,10 @@ def write_reports(
         ready(summary)
     fingerprint = dict(summary.run.fingerprint)
     write_manifest(folder, replace(stored_manifest(folder), fingerprint=fingerprint))
-    write_file(folder / "summary.json", json_text(summary.to_json()))
-    write_file(folder / "report.txt", text_report(summary, profile))
-    write_file(folder / "report.md", markdown_report(summary))
+    variants = read_variants(folder)
+    write_file(folder / "summary.json", json_text(summary_json(summary, variants)))
+    write_file(folder / "report.txt", full_text_report(summary, profile, variants))
+    write_file(folder / "report.md", markdown_report(summary, variants))
     totals = FailureCounts(len(failed), len(unscored))
     write_failures(folder, reader.at(to_read), totals, profile)
     if with_page:
@@ -74,6 +77,23 @@ def write_reports(
     if charts:
         write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile))
     return summary
+
+
+def summary_json(summary: Summary, variants: VariantsRecord | None) -> dict[str, object]:
+    """summary.json; with `variants` where the run has asked some."""
+    if variants is None:
+        return summary.to_json()
+    return {**summary.to_json(), "variants": variants.to_json()}
+
+
+def full_text_report(
+    summary: Summary, profile: Profile | None, variants: VariantsRecord | None
+) -> str:
+    """The text report, with the section on variants where the run has asked some."""
+    text = text_report(summary, profile)
+    if variants is None:
+        return text
+    return f"{text}\n{variants_section(variants)}\n"
 
 
 def _worst_failures(table: RunTable) -> list[int]:

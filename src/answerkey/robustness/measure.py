@@ -10,6 +10,7 @@ import numpy as np
 
 from answerkey.comparison.significance import Difference, McNemar, difference, mcnemar
 from answerkey.intervals import Interval, cluster_interval, mean_interval
+from answerkey.robustness.record import KindRecord, PairMean
 from answerkey.types import Case, Outcome, Response, Score
 from answerkey.variants.expand import CONVERSATION, KIND, PARENT
 from answerkey.variants.planted import INJECTION, follows_injection
@@ -27,6 +28,13 @@ class MeanOverPairs:
     n: int
     mean: float | None = None
     interval: Interval | None = None
+
+    def to_record(self) -> PairMean:
+        if self.interval is None:
+            ends = None
+        else:
+            ends = (self.interval.low, self.interval.high)
+        return PairMean(self.n, self.mean, ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +71,24 @@ class VariantFigures:
             return None
         return (-interval.high, -interval.low)
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "pairs": self.pairs,
-            "unscored": self.unscored,
-            "scored_pairs": self.change.n,
-            "pass_rate_original": self.change.mean_a,
-            "pass_rate_variant": self.change.mean_b,
-            "drop": self.drop,
-            "drop_ci95": self.drop_interval,
-            "p": self.passes.p,
-            "test": self.passes.method,
-            "newly_failing": list(self.newly_failing),
-            "newly_passing": list(self.newly_passing),
-            "consistency": _mean_as_json(self.consistency),
-            "retrieval_overlap": _mean_as_json(self.overlap),
-            "routed_pairs": self.routed,
-            "rerouted": list(self.rerouted),
-        }
-
-
-def _mean_as_json(mean: MeanOverPairs) -> dict[str, object]:
-    if mean.interval is None:
-        ends = None
-    else:
-        ends = [mean.interval.low, mean.interval.high]
-    return {"n": mean.n, "mean": mean.mean, "ci95": ends}
+    def to_record(self) -> KindRecord:
+        return KindRecord(
+            pairs=self.pairs,
+            unscored=self.unscored,
+            scored_pairs=self.change.n,
+            pass_rate_original=self.change.mean_a,
+            pass_rate_variant=self.change.mean_b,
+            drop=self.drop,
+            drop_ci95=self.drop_interval,
+            p=self.passes.p,
+            test=self.passes.method,
+            newly_failing=self.newly_failing,
+            newly_passing=self.newly_passing,
+            consistency=self.consistency.to_record(),
+            retrieval_overlap=self.overlap.to_record(),
+            routed_pairs=self.routed,
+            rerouted=self.rerouted,
+        )
 
 
 @dataclass(slots=True)
@@ -205,14 +205,14 @@ def _overlaps(pairs: _Pairs) -> dict[int, float]:
     """The share of the original's passages that the variant's retrieval returned too."""
     values: dict[int, float] = {}
     for n, (original, variant) in enumerate(zip(pairs.originals, pairs.variants, strict=True)):
-        before = _retrieved(original.response)
-        after = _retrieved(variant.response)
+        before = _retrieved_names(original.response)
+        after = _retrieved_names(variant.response)
         if before is not None and after is not None and (before or after):
             values[n] = len(before & after) / max(len(before), len(after))
     return values
 
 
-def _retrieved(response: Response) -> frozenset[str] | None:
+def _retrieved_names(response: Response) -> frozenset[str] | None:
     """The ids of the retrieved passages, or their texts; None if the bot reports none."""
     if response.retrieved is not None:
         return frozenset(response.retrieved)

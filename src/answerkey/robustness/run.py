@@ -24,6 +24,7 @@ from answerkey.robustness.gates import (
     split_gates,
 )
 from answerkey.robustness.measure import VariantFigures, measure_variants
+from answerkey.robustness.record import VARIANTS_FILE, VariantsRecord
 from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.execute import run_in_memory, run_prepared
 from answerkey.runs.prepare import Prepared, prepare, selected
@@ -38,7 +39,6 @@ from answerkey.variants.expand import CONVERSATION, KIND, Expansion, VariantPlan
 from answerkey.variants.planted import PLANTED_KINDS
 from answerkey.variants.reworded import is_reworded
 
-VARIANTS_FILE = "variants.json"
 WRITTEN_FILE = "variant_questions.jsonl"
 _FOLDER = "variants"
 _CONSISTENCY = "answer_agreement"
@@ -55,24 +55,16 @@ class VariantReport:
     conversation_turns: int
     finished: Finished
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "run": str(self.finished.folder),
-            "partial": str(self.finished.partial),
-            "kinds": {kind: figures.to_json() for kind, figures in self.figures.items()},
-            "without_variant": self.impossible,
-            "conversation_turns_left_out": self.conversation_turns,
-            "gates": [
-                {
-                    "condition": gate.condition,
-                    "value": gate.value,
-                    "ci95": gate.ci95,
-                    "passed": gate.passed,
-                    "note": gate.note,
-                }
-                for gate in self.gates
-            ],
-        }
+    @property
+    def record(self) -> VariantsRecord:
+        return VariantsRecord(
+            run=str(self.finished.folder),
+            partial=str(self.finished.partial),
+            kinds={kind: figures.to_record() for kind, figures in self.figures.items()},
+            without_variant=self.impossible,
+            conversation_turns_left_out=self.conversation_turns,
+            gates=tuple(self.gates),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +154,7 @@ class VariantRun:
             finished = _run_in_folder(prepared, folder, watch, stop)
         originals = read_outcomes(run_folder)
         report = self._report(originals, read_outcomes(finished.folder), finished)
-        write_file(run_folder / VARIANTS_FILE, f"{json_text(report.to_json())}\n")
+        write_file(run_folder / VARIANTS_FILE, f"{json_text(report.record.to_json())}\n")
         return report
 
     def _keep_written_questions(self, run_folder: Path) -> None:

@@ -14,7 +14,9 @@ from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
 from answerkey.reports.rows import Rows, read_rows, read_rows_at
 from answerkey.reports.run_charts import run_charts
+from answerkey.reports.variants import COLUMNS, variant_notes, variant_rows
 from answerkey.reports.word_marks import marked_answer
+from answerkey.robustness.record import read_variants
 from answerkey.runs.case_list import count_cases
 from answerkey.runs.manifest import Manifest
 from answerkey.runs.store import open_reader, profile_of, read_manifest
@@ -41,7 +43,6 @@ from answerkey.viewer.library import (
     target_name,
 )
 from answerkey.viewer.render import respond
-from answerkey.viewer.variant_rows import read_variant_rows
 
 TABS = ("cases", "charts", "tables", "about")
 _MOST_COLUMNS = 7
@@ -116,6 +117,7 @@ def run_page(request: Request) -> Response:
         template = "run_cases.html"
     else:
         template = "run.html"
+    variants = read_variants(folder)
     return respond(
         request,
         template,
@@ -123,7 +125,9 @@ def run_page(request: Request) -> Response:
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),
         card=card_lines(summary.judge) if summary.judge else [],
-        variants=read_variant_rows(folder),
+        variants=variant_rows(variants),
+        variant_columns=COLUMNS,
+        variant_notes=variant_notes(variants),
     )
 
 

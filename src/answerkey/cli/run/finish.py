@@ -66,13 +66,13 @@ def finish_run(
             if variants is None:
                 more = {}
             else:
-                more = {"variants": variants.to_json()}
+                more = {"variants": variants.record.to_json()}
             last = {"ending": ending.line, "exit_code": ending.code}
             print_json(summary.to_json() | more | last)
         elif not quiet:
             show(text_report(summary, profile_of(finished.folder)))
             if variants is not None:
-                show(variants_section(variants))
+                show(variants_section(variants.record))
 
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
     ending = find_ending(summary)

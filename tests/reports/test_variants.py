@@ -1,11 +1,16 @@
-"""The page of a run has a table of its variants; a damaged file is left out."""
+"""Reports and the page of a run have a table of its variants; a damaged file is left out."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from answerkey.viewer.variant_rows import read_variant_rows
+from answerkey.reports.variants import COLUMNS, variant_rows
+from answerkey.robustness.record import read_variants
+
+
+def read_variant_rows(folder: Path) -> list[dict[str, str]]:
+    return [dict(zip(COLUMNS, row, strict=True)) for row in variant_rows(read_variants(folder))]
 
 
 def test_each_kind_is_a_row(tmp_path: Path) -> None:
@@ -22,10 +27,10 @@ def test_each_kind_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "variants.json").write_text(json.dumps({"kinds": {"typos": figures}}))
     (row,) = read_variant_rows(tmp_path)
     assert row["kind"] == "typos"
-    assert row["drop"] == "25 points (10 to 40)"
-    assert row["consistency"] == "0.8"
-    assert row["overlap"] == "–"
-    assert row["failing"].endswith("and 2 more")
+    assert row["drop (95 %)"] == "25 points (10 to 40)"
+    assert row["agreement of the answers"] == "0.8"
+    assert row["same passages"] == "–"
+    assert row["newly failing"].endswith("and 2 more")
 
 
 def test_without_variants_or_with_a_damaged_file_there_is_no_row(tmp_path: Path) -> None:
@@ -34,4 +39,4 @@ def test_without_variants_or_with_a_damaged_file_there_is_no_row(tmp_path: Path)
         (tmp_path / "variants.json").write_text(text)
         assert read_variant_rows(tmp_path) == []
     (tmp_path / "variants.json").write_text('{"kinds": {"typos": [1]}}')
-    assert read_variant_rows(tmp_path)[0]["drop"] == "–"
+    assert read_variant_rows(tmp_path)[0]["drop (95 %)"] == "–"
