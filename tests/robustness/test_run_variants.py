@@ -194,14 +194,12 @@ def test_recorded_answers_cannot_be_asked_again(cli: Cli, tmp_path: Path) -> Non
     assert "needs a bot that can be asked" in result.err
 
 
-def test_several_targets_repeats_resume_and_variants_work_together(
-    cli: Cli, tmp_path: Path
-) -> None:
-    targets = """
+SEVERAL_TARGETS = """
 [variants]
 kinds = ["typos"]
 [run]
 repeats = 2
+workers = 1
 [[targets]]
 name = "strict"
 call = "bot:strict"
@@ -209,10 +207,45 @@ call = "bot:strict"
 name = "tolerant"
 call = "bot:tolerant"
 """
+
+# Counts its calls, and stops the run at a call as Ctrl-C does.
+COUNTING_BOT = """
+import os, signal
+CALLS = Path(__file__).with_name("calls.txt")
+STOP = Path(__file__).with_name("stop_at.txt")
+
+def counted(answer):
+    def ask(question):
+        with CALLS.open("a") as file:
+            file.write("x")
+        if STOP.exists() and CALLS.stat().st_size == int(STOP.read_text()):
+            os.kill(os.getpid(), signal.SIGINT)
+        return answer(question)
+    return ask
+
+strict = counted(strict)
+tolerant = counted(tolerant)
+"""
+
+
+def test_several_targets_repeats_resume_and_variants_work_together(
+    cli: Cli, tmp_path: Path
+) -> None:
     suite = write_suite(tmp_path, "strict")
     text = suite.read_text().replace('[target]\ncall = "bot:strict"\n', "")
-    suite.write_text(text + targets)
-    assert cli("run", suite, "--quiet", "--no-charts").code == 0
+    suite.write_text(text + SEVERAL_TARGETS)
+    (tmp_path / "bot.py").write_text(BOT + COUNTING_BOT)
+    calls = tmp_path / "calls.txt"
+    stop = tmp_path / "stop_at.txt"
+    # The first target is asked 12 questions twice; the run stops in the middle of its variants.
+    stop.write_text("36")
+    assert cli("run", suite, "--quiet", "--no-charts").code == 130
+    stop.unlink()
+    asked_before = calls.stat().st_size
+    assert asked_before < 48
+    assert cli("run", suite, "--resume", "--quiet", "--no-charts").code == 0
+    # 2 targets, 12 questions and 12 variants, twice each: none is asked more often.
+    assert calls.stat().st_size == 2 * 24 * 2
     runs = {path.name.rsplit("_", 2)[0]: path for path in (tmp_path / "results").iterdir()}
     assert len(runs) == 2
     drops: dict[str, float] = {}
@@ -228,6 +261,7 @@ call = "bot:tolerant"
     before = {path: (path / "variants.json").read_text() for path in runs.values()}
     assert cli("run", suite, "--resume", "--quiet", "--no-charts").code == 0
     assert {path: (path / "variants.json").read_text() for path in runs.values()} == before
+    assert calls.stat().st_size == 2 * 24 * 2
 
 
 DOCUMENT = """# Devices
@@ -387,7 +421,7 @@ def test_python_writes_the_section_into_the_run_folder(tmp_path: Path) -> None:
 def test_the_page_of_a_run_shows_its_variants(cli: Cli, tmp_path: Path) -> None:
     assert cli("run", write_suite(tmp_path, "strict"), *TYPOS, "--no-charts").code == 0
     (run,) = (tmp_path / "results").iterdir()
-    page = ask(make_app(tmp_path / "results", Rules()), f"/run/{run.name}").text
+    page = ask(make_app(tmp_path / "results", Rules()), f"/run/{run.name}?tab=tables").text
     assert "Variants of the questions" in page
     first = json.loads((run / "variants.json").read_text())["kinds"]["typos"]["newly_failing"][0]
     assert first in page

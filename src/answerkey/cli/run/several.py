@@ -20,6 +20,7 @@ from answerkey.errors import (
 from answerkey.reports.many import many_text
 from answerkey.reports.write import write_reports
 from answerkey.robustness.conclusion import conclude_with_variants
+from answerkey.robustness.record import read_variants
 from answerkey.runs.combinations import combine_targets
 from answerkey.runs.conclusion import conclude
 from answerkey.runs.resume import run_to_resume
@@ -58,7 +59,7 @@ def _run_one(suite: Suite, options: RunOptions) -> tuple[Path, Ending]:
         folder = run_to_resume(suite)
     else:
         folder = None
-    if folder is not None and not read_manifest(folder).partial:
+    if folder is not None and _is_finished(folder, suite):
         return folder, Ending(EXIT_OK, f"{folder} is finished already", gated=False)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)
     summary = write_reports(finished.folder, charts=options.scoring.charts)
@@ -66,6 +67,16 @@ def _run_one(suite: Suite, options: RunOptions) -> tuple[Path, Ending]:
     if variants is not None:
         ending = conclude_with_variants(ending, variants)
     return finished.folder, ending
+
+
+def _is_finished(folder: Path, suite: Suite) -> bool:
+    """Whether all cases were asked, and all their variants where the suite has some."""
+    if read_manifest(folder).partial:
+        return False
+    if not suite.variants.kinds:
+        return True
+    record = read_variants(folder)
+    return record is not None and not record.partial
 
 
 def _end_of_all(codes: Counter[int], sentence: str) -> Ending:
