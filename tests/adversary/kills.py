@@ -336,8 +336,8 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         counts["kills"] += 1
-        kept = {path.name: path.read_bytes() for path in Path(out).glob("*/parts/*.parquet")}
         run = _newest(Path(out))
+        kept = set(_stored_with_shards(run))
         again = [*command, *(["--resume"] if run else [])]
         code = subprocess.run(
             again, env=env, stdout=errors, stderr=errors, check=False, timeout=300
@@ -345,18 +345,18 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
     counts["not continued"] += code != 0
     if code:
         print("Ray", code, Path("errors.txt").read_text()[-1500:], file=sys.stderr)
-    now = {path.name: path.read_bytes() for path in Path(out).glob("*/parts/*.parquet")}
-    counts["lost"] += sum(now.get(name) != data for name, data in kept.items())
-    import pyarrow.parquet
-
-    ids = [
-        each
-        for path in Path(out).glob("*/parts/*.parquet")
-        for each in pyarrow.parquet.read_table(path, columns=["id"])["id"].to_pylist()
-    ]
-    counts["lost"] += len(rows) - len(set(ids))
+    ids = _stored_with_shards(_newest(Path(out)))
+    counts["lost"] += len(rows) - len(set(ids)) + len(kept - set(ids))
     counts["doubled"] += len(ids) - len(set(ids))
     counts["stray"] += len(_strays(Path(out)))
+
+
+def _stored_with_shards(run: Path | None) -> list[str]:
+    """The ids of the answers that a run and its shards have stored."""
+    if run is None:
+        return []
+    shards = sorted((run / "shards").glob("*"))
+    return [case for folder in (run, *shards) for case in stored_answers(folder)]
 
 
 def kill_many(kills: int, seed: int, on_ray: int) -> Counter[str]:

@@ -8,22 +8,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from tests.support.inline_pool import InlinePool
 from tests.support.results import latest_run
 from tests.support.stored_run import query
 from tests.support.viewer_asking import ask
 
 from answerkey import evaluate, open_run
 from answerkey.reports.write import write_reports
-from answerkey.runs.control import Selection
-from answerkey.runs.engines.shards import Sharded, cut
-from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.manifest import write_manifest
-from answerkey.runs.prepare import prepare
-from answerkey.runs.resume import new_manifest
+from answerkey.runs.execute import run_suite
+from answerkey.runs.shard_worker import ShardTask
 from answerkey.runs.store import read_outcomes
 from answerkey.runs.suite import load_suite
 from answerkey.viewer.app import make_app
@@ -213,23 +208,16 @@ def answer(question, history=()):
     ]
 
 
-def test_a_worker_of_a_cluster_repeats_too(cli, suite):
-    """The same figures from Parquet parts; Ray itself is not needed for this."""
-    pytest.importorskip("pyarrow")
+def test_shards_repeat_too(cli, suite, monkeypatch):
     path = suite()
     _, local = run(cli, path)
     loaded = load_suite(path)
-    with closing(prepare(loaded)) as prepared:
-        folder = path.parent / "parts_run"
-        (folder / "parts").mkdir(parents=True)
-        source = Sharded(cut(loaded.cases, loaded.folder, 4), Selection(), "cases")
-        list(source())
-        write_manifest(folder, replace(new_manifest(prepared, folder), partial=""))
-        worker = Worker(Task(loaded, Selection(), folder, 2))
-        for shard in source.shards:
-            list(worker.score(shard, frozenset(), frozenset()))
-        worker.close()
+    pool = InlinePool(ShardTask(loaded, live=True))
+    pools = iter([pool])  # the shards themselves are not divided
+    monkeypatch.setattr("answerkey.runs.execute.open_pool", lambda *_: next(pools, None))
+    folder = run_suite(loaded.writing_to(path.parent / "sharded")).folder
     write_reports(folder, charts=False)
+    assert len(pool.started) > 1
     there, here = (json.loads((f / "summary.json").read_text()) for f in (folder, local))
     assert there["totals"]["cases"] == 7
     assert there["repeats"]["answers"] == here["repeats"]["answers"] == 35

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.errors import SettingsError
-from answerkey.processes import threads_to_use
+from answerkey.cores import threads_to_use
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -47,6 +47,15 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Ray cluster: its address (None: Ray on this machine), and the number of workers (None: one
+    per processor)."""
+
+    address: str | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """What one call asks for beyond the suite."""
 
@@ -56,6 +65,8 @@ class Options:
     accept_changes: bool = False
     stop_on_fail: bool = False
     debug: bool = False  # stores the inner values of metrics too
+    in_memory: bool = False
+    cluster: Cluster | None = None
 
 
 class Stop:

@@ -12,10 +12,10 @@ from pathlib import Path
 from answerkey.errors import IncompleteError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
-from answerkey.runs.engines.jobs import ScoringProcesses, start_processes
-from answerkey.runs.manifest import write_manifest
+from answerkey.runs.divide import open_pool
+from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.memory_store import MemoryStore
-from answerkey.runs.prepare import Prepared, prepare, selected
+from answerkey.runs.prepare import Prepared, manifest_of, prepare, selected
 from answerkey.runs.resume import (
     Resumed,
     finished_before,
@@ -25,6 +25,14 @@ from answerkey.runs.resume import (
 )
 from answerkey.runs.run_writer import Scored
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
+from answerkey.runs.shards import (
+    ShardedRun,
+    ShardEnd,
+    ShardPool,
+    cut,
+    shard_size,
+    shards_folder,
+)
 from answerkey.runs.state import Progress, RunState
 from answerkey.runs.store import FolderStore, locked, new_folder, sealed
 from answerkey.runs.suite import Suite
@@ -38,12 +46,12 @@ class _Execution:
     """A run in progress: where its outcomes go, and what has happened so far in this process."""
 
     prepared: Prepared
+    manifest: Manifest
     options: Options
     watch: Watch
     stop: Stop
     store: FolderStore | MemoryStore
     budget: Budget
-    processes: ScoringProcesses | None = None
     streak: ErrorStreak = field(default_factory=ErrorStreak)
     failures: Counter[int] = field(default_factory=Counter[int])  # by position of the case
     stopped: list[tuple[int, Outcome]] = field(default_factory=list[tuple[int, Outcome]])
@@ -78,6 +86,12 @@ def run_suite(
     PosixPath('results/suite_20260102_030405')
     """
     options = options or Options()
+    if options.cluster is not None:
+        from answerkey.runs.cluster import check_cluster_run
+
+        check_cluster_run(suite, options)
+        # Workers may have another working folder.
+        suite = replace(suite, folder=suite.folder.resolve())
     with closing(prepare(suite, options.selection)) as prepared:
         return run_prepared(prepared, options, watch or Watch(), Stop() if stop is None else stop)
 
@@ -98,7 +112,9 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
         with closing(_open_store(folder, begun, options)) as store:
             if store.note:
                 watch.note(store.note)
-            execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run))
+            execution = _Execution(
+                prepared, begun.manifest, options, watch, stop, store, Budget(suite.run)
+            )
             execution.streak = ErrorStreak(suite.run.max_equal_errors)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _describe_end(execution, folder)
@@ -119,7 +135,8 @@ def run_in_memory(
     watch.start(prepared.answers, 0)
     execution = _Execution(
         prepared,
-        Options(),
+        manifest_of(prepared, created=""),
+        Options(in_memory=True),
         watch,
         Stop() if stop is None else stop,
         store,
@@ -142,16 +159,10 @@ def ask_once(suite: Suite, case: Case) -> Outcome:
 def _execute(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
     for warning in run.prepared.warnings:
         run.watch.note(f"warning: {warning}")
-    if not run.stops_on_fail:
-        answers = min(run.left, run.options.resume_limit or run.left)
-        run.processes = start_processes(run.prepared.suite, run.prepared.scorer, answers)
     try:
         _ask_and_score(run, cases)
     except IncompleteError as error:
         run.stop.set(str(error))
-    finally:
-        if run.processes:
-            run.processes.close()
 
 
 def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
@@ -164,10 +175,53 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
         if run.stop:
             return
     to_ask = islice(_to_ask(cases, store.state), run.options.resume_limit)
-    if run.is_recorded:
+    if run.options.resume is not None and not run.is_recorded:
+        to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
+    pool = None
+    if not run.stops_on_fail:
+        answers = min(run.left, run.options.resume_limit or run.left)
+        pool = open_pool(run.prepared, run.options, answers, run.watch)
+    if pool is not None:
+        _run_shards(run, pool, to_ask)
+    elif run.is_recorded:
         _look_up_and_score(run, to_ask, size)
     else:
         _ask_live_and_score(run, to_ask, size)
+
+
+def _run_shards(run: _Execution, pool: ShardPool, to_ask: Iterator[Numbered]) -> None:
+    prepared = run.prepared
+    store = run.store
+    live = not run.is_recorded
+
+    def report(end: ShardEnd) -> None:
+        run.asked += end.counts.cases
+        run.errors += end.counts.errors
+        run.failed += end.counts.failed
+        run.budget.spent += end.cost
+        run.watch.group(end.counts)
+        reason = end.stop or run.budget.exceeded()
+        if reason:
+            run.stop.set(reason)
+
+    folder = store.folder if isinstance(store, FolderStore) else None
+    times = prepared.repeats.times
+    size = shard_size(run.left, pool.count, prepared.scorer.batch * times, live=live)
+    with closing(pool), shards_folder(folder) as home:
+        sharded = ShardedRun(run.manifest, home, run.stop, store.merge, report, run.watch.note)
+        sharded.execute(pool, cut(_with_answers(run, to_ask), size, times, live=live))
+
+
+def _with_answers(run: _Execution, to_ask: Iterator[Numbered]) -> Iterator[Numbered]:
+    """Cases for a shard: with the answers of a second file, which is read only here."""
+    target = run.prepared.target
+    for place, case in to_ask:
+        if isinstance(run.store, MemoryStore):
+            run.store.add_answers([(place, case, answer_of(target, case))])
+        if isinstance(target, Recorded) and target.answers is not None:
+            yield place, replace(case, recorded=target.answers.get(case.id))
+        else:
+            yield place, case
 
 
 def _batch_size(run: _Execution) -> int:
@@ -192,8 +246,6 @@ def _ask_live_and_score(run: _Execution, to_ask: Iterator[Numbered], size: int) 
     """Live answers are scored as they arrive, but not more at once than a judge can take."""
     store = run.store
     settings = run.prepared.suite.run
-    if run.options.resume is not None:
-        to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     ahead = {"ahead": 1} if run.stops_on_fail else {}
     answers = ask_all(
         run.prepared.target, to_ask, settings.workers, run.stop, store.add_answers, **ahead
@@ -232,7 +284,7 @@ def _score(
 
     scorer = run.prepared.scorer
     overlap = not run.stops_on_fail
-    for chunk, outcomes in scorer.stream(until_stop(), run.processes, overlap=overlap):
+    for chunk, outcomes in scorer.stream(until_stop(), overlap=overlap):
         scored: list[Scored] = []
         for (place, case, _), outcome in zip(chunk, outcomes, strict=True):
             stops = _stops_at(run, place, outcome)

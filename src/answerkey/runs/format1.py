@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -17,8 +17,8 @@ from answerkey.errors import StorageError
 from answerkey.files import read_as, read_json
 from answerkey.runs.ask import Answered
 from answerkey.runs.database import DATABASE
-from answerkey.runs.records import StoredScores
-from answerkey.runs.run_reader import RunReader
+from answerkey.runs.records import StoredOutcome, StoredScores
+from answerkey.runs.run_reader import NumberedOutcome, RunReader
 from answerkey.runs.run_writer import RunWriter, Scored
 from answerkey.runs.score import in_chunks
 from answerkey.types import Case, Response
@@ -96,10 +96,23 @@ def import_run(folder: Path, connection: sqlite3.Connection, writer: RunWriter) 
 
 
 def _import_parts(folder: Path, writer: RunWriter) -> None:
-    from answerkey.runs.engines.parts import list_parts, outcomes_in
+    """Read the Parquet files of a run on a cluster; their names sort in the order of the cases."""
+    for path in sorted((folder / PARTS).glob("shard-*.parquet")):
+        writer.add_outcomes(list(_outcomes_in(path)))
 
-    for path in list_parts(folder):
-        writer.add_outcomes(list(outcomes_in(path)))
+
+def _outcomes_in(path: Path) -> Iterator[NumberedOutcome]:
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        table: Any = parquet.read_table(path, columns=["n", "outcome"])
+        for row in table.to_pylist():
+            stored = msgspec.convert(read_json(row["outcome"]), StoredOutcome)
+            yield row["n"], stored.outcome(stored.case, stored.response)
+    except (pyarrow.ArrowException, OSError, LookupError, ValueError, TypeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise StorageError(f"{path}: damaged ({reason}); remove it to read the others") from None
 
 
 def _read_journal(path: Path, kind: type[_Record]) -> Iterator[_Record]:

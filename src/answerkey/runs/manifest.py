@@ -22,7 +22,7 @@ from answerkey.types import Profile, Requirement
 
 MANIFEST = "run.json"
 IN_PROGRESS = "in progress"  # `partial` of a run that has not ended, or was killed
-_WRITTEN_IF_SET = ("suite_from_run", "folder", "engine", "shards", "records")
+_WRITTEN_IF_SET = ("suite_from_run", "folder", "order", "records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +48,11 @@ class AcceptedChange:
     changed: dict[str, tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sharding:
-    """How the cases of a run on a cluster are divided."""
-
-    size: int
-    chunk: int
-    digest: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """run.json. `partial` says why the run is incomplete; `records` are counted at its end, so that a loss is noticed.
     `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite.
-    `columns` are those of the user's data: our name to theirs."""
+    `columns` are those of the user's data: our name to theirs. `order` is a hash of the cases in their order."""
 
     format: int = 1
     name: str
@@ -83,8 +74,7 @@ class Manifest:
     changes: tuple[AcceptedChange, ...] = ()
     suite_from_run: str | None = None
     folder: str | None = None
-    engine: str | None = None
-    shards: Sharding | None = None
+    order: str | None = None
     records: dict[str, int] | None = None
 
     @property

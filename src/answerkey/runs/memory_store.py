@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from answerkey.runs.ask import Answered
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.run_writer import Scored, mark_finished
 from answerkey.runs.state import RunState
+from answerkey.runs.store import open_reader
 from answerkey.types import Outcome
 
 
@@ -26,6 +29,13 @@ class MemoryStore:
     def add_scores(self, scored: Sequence[Scored], *, with_answers: bool = False) -> None:
         self._outcomes.update({each.n: each.outcome for each in scored})
         mark_finished(self.state, scored)
+
+    def merge(self, shard: Path) -> None:
+        """Take over the scores of a shard; its cases and answers are here already, as they were."""
+        for place, outcome in open_reader(shard).attempts():
+            _, case, response = self._answers[place]
+            own = replace(outcome, case=case, response=response)
+            self.add_scores([Scored(place, own)])
 
     def answers(self, places: Iterable[int] | None = None) -> Iterator[Answered]:
         if places is None:

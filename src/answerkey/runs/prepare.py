@@ -21,7 +21,6 @@ from answerkey.profiles import load_profile
 from answerkey.profiles.choose import ProfileChoice, profile_with_judge
 from answerkey.profiles.load import profile_table
 from answerkey.runs.ask import attempts
-from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
 from answerkey.runs.left_out import leave_out_manual, limit_per_type
@@ -62,6 +61,7 @@ class Prepared:
     repeats: Repeats
     warnings: tuple[str, ...] = ()
     columns: dict[str, str] = field(default_factory=dict[str, str])
+    order: str | None = None  # a hash of the cases in their order
     rescore_of: str = ""  # the run whose answers are scored again
     stored: CaseSource | None = (
         None  # the attempts of an earlier run, where each has its own recorded answer
@@ -113,20 +113,15 @@ def prepare(
         any_route = kind not in _WITHOUT_ROUTES
     groups = KnownGroups(whole=selection.whole, open=any_route)
     survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
-    copy = CaseCopy(source) if cases is None else None
     goals: dict[str, str] = {}
     recorded_scores: dict[str, float] = {}
-    for n, case in source():
-        line = survey.add(case)
+    for _, case in source():
+        survey.add(case)
         groups.add(case)
-        if copy:
-            copy.add(n, line, case.recorded)
         if not live and case.extra:
             recorded_scores |= read_recorded_scores(case.extra)
         if suite.user is not None and case.extra.get("goal"):
             goals[case.id] = str(case.extra["goal"])
-    if copy:
-        copy.finish()
     needs_answers = new and not live and "answers" not in suite.target
     survey.check(" ".join(suite.cases), needs_answers=needs_answers)
     suite = choose_scoring(suite, survey.choice)
@@ -158,12 +153,13 @@ def prepare(
         profile=profile,
         scorer=scorer,
         target=target,
-        cases=copy or source,
+        cases=source,
         count=survey.count,
         fingerprint=_fingerprint(suite, profile, scorer, survey),
         repeats=repeats,
         warnings=warnings,
         columns=survey.columns.columns(),
+        order=survey.order,
     )
 
 
@@ -337,6 +333,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
             selection=prepared.selection,
         ),
         count=prepared.count,
+        order=prepared.order,
         partial="in progress",
     )
 

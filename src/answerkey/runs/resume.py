@@ -25,6 +25,7 @@ from answerkey.runs.manifest import (
 )
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
+from answerkey.runs.shards import take_over_shards
 from answerkey.runs.state import Progress, RunState
 from answerkey.runs.store import (
     FolderStore,
@@ -34,6 +35,8 @@ from answerkey.runs.store import (
     sealed,
 )
 from answerkey.runs.suite import Suite
+
+_ORDER = "order of the cases"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +183,18 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             f"{folder}: a run of {manifest.suite or manifest.name}, not of {prepared.suite.path.resolve()}; "
             "start a new run without --resume"
         )
-    if manifest.engine == "ray":
-        raise SettingsError(
-            f"{folder}: this run was started with --engine ray; continue with --resume --engine ray"
-        )
     _refuse_format1(folder, manifest)
     check_repeats(folder, manifest, prepared)
+    take_over_shards(folder, manifest)
     state = prepare_resume(folder)
-    old = manifest.fingerprint
-    different = changed_parts(old, prepared.fingerprint)
+    old = dict(manifest.fingerprint)
+    new = dict(prepared.fingerprint)
+    if manifest.order and prepared.order:
+        old[_ORDER] = manifest.order
+        new[_ORDER] = prepared.order
+    different = changed_parts(old, new)
+    if "cases" in different and _ORDER in different:
+        different.remove(_ORDER)
     if different and not accept:
         raise SettingsError(
             f"{folder}: the {', '.join(different)} changed since this run began; start a new run, "
@@ -196,7 +202,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         )
     cases = None
     if different:
-        changed = {name: (old[name], prepared.fingerprint[name]) for name in different}
+        changed = {name: (old[name], new[name]) for name in different}
         manifest = replace(
             manifest_of(prepared, manifest.created),
             suite_from_run=manifest.suite_from_run,
@@ -208,8 +214,9 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         )
         if any(name in SCORING for name in different):
             state.score_again()
-        if "cases" in different:
-            cases = _reposition(folder, manifest, prepared, state)
+    # After an accepted change the positions are not those of the case files any more.
+    if any(name in change.changed for change in manifest.changes for name in ("cases", _ORDER)):
+        cases = _reposition(folder, manifest, prepared, state)
     if state.count(Progress.FINISHED) >= prepared.answers:
         # The run may have been killed before it wrote this.
         write_manifest(folder, sealed(folder, replace(manifest, count=prepared.count, partial="")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from answerkey.files import json_line
@@ -109,6 +110,47 @@ class RunWriter:
             scored += map(Scored, self.repeats.positions(n), attempts)
         self.add_scores(scored, with_answers=True)
 
+    def merge(self, path: Path) -> list[int]:
+        """Take over all rows of another database; returns the places of its finished answers."""
+        self._connection.execute("ATTACH ? AS shard", (str(path),))
+        try:
+            with transaction(self._connection):
+                self._copy_rows()
+            (self._number,) = self._connection.execute(
+                "SELECT max(number) FROM verdicts"
+            ).fetchone()
+            rows = self._connection.execute(
+                "SELECT place FROM shard.verdicts WHERE stage = ?", (Stage.SCORED,)
+            )
+            return [place for (place,) in rows]
+        finally:
+            self._connection.execute("DETACH shard")
+
+    def _copy_rows(self) -> None:
+        execute = self._connection.execute
+        # An answer that was asked again may have no verdict yet: the old one goes.
+        execute("DELETE FROM verdicts WHERE place IN (SELECT place FROM shard.answers)")
+        execute("DELETE FROM cases WHERE n IN (SELECT n FROM shard.answers)")
+        execute("DELETE FROM scores WHERE n IN (SELECT n FROM shard.answers)")
+        execute("INSERT OR REPLACE INTO answers SELECT * FROM shard.answers ORDER BY place")
+        execute("INSERT OR REPLACE INTO texts SELECT * FROM shard.texts ORDER BY n")
+        execute(
+            "INSERT INTO verdicts SELECT place, number + ?, id, stage, status, passed, score,"
+            " scored_json FROM shard.verdicts ORDER BY place",
+            (self._number or 0,),
+        )
+        metrics = execute("SELECT metric FROM shard.metrics ORDER BY number").fetchall()
+        for (metric,) in metrics:
+            if metric not in self._metrics:
+                self._add_metric(metric)
+        if self._rules.repeats.times == 1:
+            execute("INSERT INTO cases SELECT * FROM shard.cases ORDER BY n")
+            execute("INSERT INTO scores SELECT * FROM shard.scores ORDER BY n, metric")
+            return
+        # Other answers to the same case may have been here before.
+        rows = execute("SELECT DISTINCT n FROM shard.answers ORDER BY n").fetchall()
+        self._insert_cases(self._combine_attempts(n for (n,) in rows))
+
     @property
     def repeats(self) -> Repeats:
         return self._rules.repeats
@@ -177,8 +219,13 @@ class RunWriter:
         repeats = self._rules.repeats
         if repeats.times == 1:
             return [(each.n, each.outcome, each.stage) for each in scored]
+        return self._combine_attempts(dict.fromkeys(each.n // repeats.times for each in scored))
+
+    def _combine_attempts(self, cases: Iterable[int]) -> list[tuple[int, Outcome, Stage]]:
+        """The outcomes of those cases that are decided by the answers stored so far."""
+        repeats = self._rules.repeats
         decided: list[tuple[int, Outcome, Stage]] = []
-        for n in dict.fromkeys(each.n // repeats.times for each in scored):
+        for n in cases:
             attempts = self._reader.scored_attempts(n)
             if repeats.is_decided([outcome for outcome, _ in attempts], whole=False):
                 stopped = any(stage == Stage.STOPPED for _, stage in attempts)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from answerkey.background import begin
 from answerkey.config.tables import PACKAGED_NAME, PYTHON_PREFIX
@@ -24,9 +24,6 @@ from answerkey.runs.ask import Answered
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Outcome, Pair, Profile, Response, Score, Status, Verdict
 from answerkey.user_code import import_from
-
-if TYPE_CHECKING:
-    from answerkey.runs.engines.jobs import ScoringProcesses
 
 T = TypeVar("T")
 ScoredChunk = tuple[list[Answered], list[Outcome]]
@@ -45,6 +42,7 @@ class Scorer:
     embedding: str = "none"
     entailment: str = ""  # empty for the packaged model
     notes: tuple[str, ...] = ()
+    asks_network: bool = False  # a judge is called over the network
     closing: tuple[Any, ...] = field(default=(), repr=False)
 
     def outcomes(self, pairs: Sequence[Pair]) -> list[Outcome]:
@@ -54,23 +52,19 @@ class Scorer:
     def stream(
         self,
         chunks: Iterable[list[Answered]],
-        processes: ScoringProcesses | None = None,
+        *,
         overlap: bool = True,
     ) -> Iterator[ScoredChunk]:
         """Each chunk with its outcomes, in order.
 
         With `overlap`, the judge's calls for several chunks run at the same time, so that none
-        waits for the slowest of its chunk. Other metrics are computed when a chunk arrives, here or
-        in `processes`.
+        waits for the slowest of its chunk. Other metrics are computed when a chunk arrives.
         """
         plan = self.plan
         judged = Plan(())
         if overlap and self._concurrency:
             plan, judged = self.plan.split_at("judge")
-        if processes:
-            measured = processes.measured(plan, chunks)
-        else:
-            measured = ((chunk, plan.score(pairs_of(chunk))) for chunk in chunks)
+        measured = ((chunk, plan.score(pairs_of(chunk))) for chunk in chunks)
         if judged.steps:
             yield from self._stream_judged(measured, judged)
             return
@@ -230,6 +224,7 @@ def make_scorer(
         provided |= {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
     judge_name = "none"
+    asks_network = False
     embedding = "none"
     closing: list[Any] = []
     judge_is_local = suite.judge in ("local", {"preset": "local"})
@@ -271,6 +266,7 @@ def make_scorer(
         )
         provided["judge"] = made
         judge_name = made.fingerprint()
+        asks_network = not local
         closing.append(made)
         if suite.run.max_cost is not None:
             limit_judges([made], CostLimit(suite.run.max_cost))
@@ -280,7 +276,14 @@ def make_scorer(
     settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
     plan = make_plan(names, provided, settings)
     return Scorer(
-        profile, plan, judge_name, embedding, entailment, tuple(notes), closing=tuple(closing)
+        profile=profile,
+        plan=plan,
+        judge=judge_name,
+        embedding=embedding,
+        entailment=entailment,
+        notes=tuple(notes),
+        asks_network=asks_network,
+        closing=tuple(closing),
     )
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 from answerkey.errors import StorageError
 from answerkey.files import remove_strays
@@ -33,7 +35,7 @@ from answerkey.runs.manifest import IN_PROGRESS, MANIFEST, Manifest, stored_in, 
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.run_writer import RowRules, RunWriter, Scored, mark_finished
 from answerkey.runs.salvage import MOST_CHECKED, is_damaged, salvage
-from answerkey.runs.state import RunState
+from answerkey.runs.state import Progress, RunState
 from answerkey.types import Outcome, Profile
 
 LOCK = "run.lock"
@@ -86,6 +88,14 @@ class FolderStore:
         """Add whole outcomes at their positions."""
         with self._lock, naming_file(self._path, writing=True):
             self._writer.add_outcomes(outcomes)
+
+    def merge(self, shard: Path) -> None:
+        """Take over everything that another run has stored, at the same places."""
+        if not (shard / DATABASE).exists():
+            return  # it was never begun
+        with self._lock, naming_file(self._path, writing=True):
+            for place in self._writer.merge(shard / DATABASE):
+                self.state[place] = Progress.FINISHED
 
     def answers(self, places: Iterable[int] | None = None) -> Iterator[Answered]:
         return self._reader.answers(places)
@@ -195,8 +205,8 @@ def sealed(folder: Path, manifest: Manifest) -> Manifest:
 
 
 @contextmanager
-def locked(folder: Path) -> Generator[None]:
-    """Keeps other processes from writing this run.
+def locked(folder: Path, *, patience: float = 0.0) -> Generator[None]:
+    """Keeps other processes from writing this run; waits `patience` seconds for one that does.
 
     The system releases the lock when the process ends, in any way.
     """
@@ -208,18 +218,27 @@ def locked(folder: Path) -> Generator[None]:
             "allow writing, or choose another folder with --out"
         ) from None
     with file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # Windows, where an open file is not shared for writing anyway
-            pass
-        except OSError:
-            raise StorageError(
-                f"{folder}: another process is writing this run; wait for it or stop it"
-            ) from None
+        end = time.monotonic() + patience
+        while not _has_lock(file):
+            if time.monotonic() >= end:
+                raise StorageError(
+                    f"{folder}: another process is writing this run; wait for it or stop it"
+                )
+            time.sleep(0.05)
         remove_strays(folder)
         yield
+
+
+def _has_lock(file: IO[str]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows, where an open file is not shared for writing anyway
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def profile_of(folder: Path) -> Profile | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 
 from answerkey.coerce.columns import COLUMNS, near_column
@@ -23,6 +24,7 @@ class CaseSurvey:
         self.live = live
         self.count = 0
         self.digest = SetDigest()
+        self._order = hashlib.sha256()
         self.columns = ColumnSurvey()
         self.choice = ProfileChoice(live)
         self.extra_columns: dict[str, None] = {}
@@ -32,10 +34,9 @@ class CaseSurvey:
         self._cluster = cluster
         self._is_clustered = False
 
-    def add(self, case: Case) -> bytes:
-        """Count the case, and return it as the line of JSON that its digest is made of."""
-        line = json_line(to_json(case), sort=True)
-        self.digest.add(line)
+    def add(self, case: Case) -> None:
+        self.digest.add(json_line(to_json(case), sort=True))
+        self._order.update(case.id.encode("utf-8", "backslashreplace") + b"\0")
         self.count += 1
         self.columns.add(case)
         self.choice.add(case)
@@ -47,7 +48,11 @@ class CaseSurvey:
         if self._cluster and not self._is_clustered:
             has_value = cluster_of(case, self._cluster) is not None
             self._is_clustered = self._cluster == "none" or has_value
-        return line
+
+    @property
+    def order(self) -> str:
+        """A hash of the ids in their order: answers are stored by the position of their case."""
+        return self._order.hexdigest()[:16]
 
     def check(self, source: str, *, needs_answers: bool) -> None:
         """Refuse cases that cannot be run: none, without answers, or without the cluster column."""

@@ -70,13 +70,7 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
         raise SettingsError("--test needs --engine local; leave --engine out")
     with interactive(quiet=options.quiet) as (watch, stop):
         try:
-            if options.engine == "local":
-                return run_suite(suite, settings, watch, stop)
-            from answerkey.runs.engines.ray import Cluster, run_on_cluster
-
-            return run_on_cluster(
-                suite, settings, Cluster(options.address, options.workers), watch, stop
-            )
+            return run_suite(suite, settings, watch, stop)
         except AlreadyFinished as done:
             say(str(done))
             return Finished(done.folder)  # its gates still decide, and its reports may be missing

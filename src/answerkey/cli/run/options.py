@@ -9,7 +9,7 @@ from pathlib import Path
 from answerkey.cli.scoring_options import ScoringOptions
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError
-from answerkey.runs.control import Options, Selection
+from answerkey.runs.control import Cluster, Options, Selection
 from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite, load_suite
 
@@ -92,6 +92,9 @@ class RunOptions:
         selection = Selection(limit, self.only, self.file, self.tag, self.per_type)
         if resumed is not None and selection.whole:
             selection = read_manifest(resumed).settings.selection
+        cluster = None
+        if self.engine == "ray":
+            cluster = Cluster(self.address, self.workers)
         return Options(
             selection=selection,
             resume=resumed,
@@ -99,6 +102,7 @@ class RunOptions:
             accept_changes=self.accept_changes,
             stop_on_fail=self.stop_on_fail == "pass",
             debug=self.debug,
+            cluster=cluster,
         )
 
 

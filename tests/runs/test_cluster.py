@@ -18,17 +18,17 @@ import pytest
 from tests.support.engine_world import figures, rows, write_parquet
 from tests.support.fake_endpoint import FakeEndpoint, Request, Said, grades
 from tests.support.results import latest_run
+from tests.support.stored_run import stored_answers
 
 from answerkey.errors import MissingPackage, SettingsError
-from answerkey.runs.control import Options, Selection, Watch
-from answerkey.runs.engines.parts import PARTS
-from answerkey.runs.engines.shards import Sizes, parts_of
+from answerkey.runs.control import Cluster, Options, Selection, Watch
+from answerkey.runs.execute import run_suite
 from answerkey.runs.manifest import write_manifest
+from answerkey.runs.shards import SHARDS
 from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.runs.suite import load_suite
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
-from answerkey.runs.engines.ray import Cluster, run_on_cluster  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("ray")]
 
@@ -39,7 +39,11 @@ profile = "route-aware"
 metrics = ["exact_match", "keyword_recall", "token_f1"]
 embedding = "none"
 """
-SMALL = Sizes(shard=512, chunk=128)
+BATCH = 256
+
+
+def on_ray(workers, **options):
+    return Options(cluster=Cluster(workers=workers), **options)
 
 
 def _start_ray() -> None:
@@ -98,8 +102,7 @@ def test_the_same_figures_as_a_local_run_to_the_last_digit(cli, log, tmp_path, k
     path = log(kind)
     local = cli("run", path, "--no-charts", "--quiet", "--out", tmp_path / "local")
     assert local.code == 0, local.err
-    finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=2, sizes=SMALL))
-    assert len(list((finished.folder / PARTS).iterdir())) == 8
+    finished = run_suite(load_suite(path), on_ray(2))
     told = cli("report", finished.folder)
     assert told.code == 0, told.err
     here = latest_run(tmp_path / "local", "log")
@@ -130,8 +133,8 @@ def test_everything_else_reads_such_a_run(cli, log, tmp_path):
     assert same.code == 0
     assert "nothing to resume" in same.err
     local = cli("run", path, "--resume")
-    assert local.code == 2
-    assert "continue with --resume --engine ray" in local.err
+    assert local.code == 0
+    assert "nothing to resume" in local.err
 
 
 DEADLY = """
@@ -159,33 +162,34 @@ def test_a_killed_worker_repeats_at_most_its_chunk(log, write, tmp_path):
     suite = load_suite(log(suite=head))
     notes, watch = [], Watch()
     watch.note = notes.append
-    finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL), watch)
+    finished = run_suite(suite, on_ray(2), watch)
     assert finished.partial == ""
     assert len(notes) == 2, notes
     seen = [int(n) for path in tmp_path.glob("seen-*") for n in path.read_text().split()]
     assert set(seen) == set(range(1000))
-    assert len(seen) - 1000 <= 2 * SMALL.chunk
+    assert len(seen) - 1000 <= 2 * BATCH
     assert [outcome.case.id for outcome in read_outcomes(finished.folder)] == [
         f"i{n}" for n in range(1000)
     ]
 
 
+# Workers of a Ray that is running keep their modules: another name is another module.
 def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_path):
-    write("deadly.py", DEADLY.replace('open(flag, "w").close()', "pass"))
-    head = 'modules = ["deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
+    write("always_deadly.py", DEADLY.replace('open(flag, "w").close()', "pass"))
+    head = 'modules = ["always_deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
     suite = load_suite(log(suite=head))
-    finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL))
-    assert "3 workers died in the same chunk" in finished.partial
+    finished = run_suite(suite, on_ray(2))
+    assert "3 processes ended unexpectedly in the shard" in finished.partial
     for number in (300, 700):
         (tmp_path / f"killed-{number}").touch()
-    ended = run_on_cluster(suite, Options(resume=finished.folder), Cluster(workers=2))
+    ended = run_suite(suite, on_ray(2, resume=finished.folder))
     assert ended.partial == ""
     assert len(list(read_outcomes(ended.folder))) == 1000
 
 
 def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
     path = log(count=300)
-    finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=1, sizes=SMALL))
+    finished = run_suite(load_suite(path), on_ray(1))
     kept = read_manifest(finished.folder)
     write_manifest(finished.folder, replace(kept, records=None, partial="in progress"))
     ended = cli("run", path, "--engine", "ray", "--resume", "--no-charts")
@@ -199,20 +203,19 @@ def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
 
 def test_a_changed_suite_is_refused(log, write):
     path = log(count=300)
-    finished = run_on_cluster(
-        load_suite(path), Options(selection=Selection(limit=200)), Cluster(workers=1, sizes=SMALL)
-    )
+    finished = run_suite(load_suite(path), on_ray(1, selection=Selection(limit=200)))
     assert read_manifest(finished.folder).count == 200
     with pytest.raises(SettingsError, match="metrics changed since this run began"):
-        run_on_cluster(
+        run_suite(
             load_suite(path, {"metrics": ["chrf"]}),
-            Options(Selection(limit=200), finished.folder),
-            Cluster(),
+            on_ray(1, selection=Selection(limit=200), resume=finished.folder),
         )
     made = (path.parent / "log.jsonl").read_text().splitlines()
     (path.parent / "log.jsonl").write_text("\n".join([*made[:200][::-1], *made[200:]]))
     with pytest.raises(SettingsError, match="order of the cases changed"):
-        run_on_cluster(load_suite(path), Options(Selection(limit=200), finished.folder), Cluster())
+        run_suite(
+            load_suite(path), on_ray(1, selection=Selection(limit=200), resume=finished.folder)
+        )
 
 
 def test_one_limiter_for_the_whole_cluster(write):
@@ -232,9 +235,7 @@ def test_one_limiter_for_the_whole_cluster(write):
     with FakeEndpoint(answer) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\nconcurrency = 2\n'
         path = write("suite.toml", suite)
-        finished = run_on_cluster(
-            load_suite(path), Options(), Cluster(workers=2, sizes=Sizes(shard=6, chunk=3))
-        )
+        finished = run_suite(load_suite(path), on_ray(2))
         assert finished.partial == ""
         assert len(endpoint.requests) == 24
     assert most == 2
@@ -248,9 +249,7 @@ def test_a_judge_that_refuses_for_good_stops_the_run(write):
     write("log.jsonl", rows(6))
     with FakeEndpoint(lambda request: Said(401, '{"error": {"message": "bad key"}}')) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\n'
-        finished = run_on_cluster(
-            load_suite(write("suite.toml", suite)), Options(), Cluster(workers=1)
-        )
+        finished = run_suite(load_suite(write("suite.toml", suite)), on_ray(1))
     assert "401" in finished.partial
     assert list(read_outcomes(finished.folder)) == []
 
@@ -289,22 +288,25 @@ def test_what_is_only_for_one_machine_is_refused(cli, log):
 def test_without_the_package_it_says_what_to_install(log, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingPackage, match=r"pip install 'answerkey\[ray\]'"):
-        run_on_cluster(load_suite(log(count=5)), Options(), Cluster())
+        run_suite(load_suite(log(count=5)), on_ray(1))
 
 
 SLOW = '''
-import time
+import os, time
 from answerkey import metric
+HERE = os.path.dirname(os.path.abspath(__file__))
 @metric("slow", needs=("answer",))
 def slow(case, response):
     """Takes its time."""
+    with open(os.path.join(HERE, f"seen-{os.getpid()}"), "a") as seen:
+        seen.write(f"{case.id[1:]}\\n")
     time.sleep(0.001)
     return 1.0
 '''
 
 
 def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_path):
-    """Ray of its own, as a user has it: each command finds the parts of those before and writes none of them again."""
+    """Ray of its own, as a user has it: each command takes over what those before have stored."""
     write("slow_metric.py", SLOW)
     write("log.jsonl", rows(10_000))
     path = write(
@@ -314,43 +316,49 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     options = ["--engine", "ray", "--workers", "1", "--quiet", "--no-charts", "--json"]
     command = [sys.executable, "-m", "answerkey", "run", str(path), *options]
 
-    def stopped(number, at, *more):
+    def stop_at(number, count, *more):
+        """Send a signal when so many cases are stored; returns how many are stored then."""
         process = subprocess.Popen(
             [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        run = wait_for_parts(process, tmp_path / "results", at)
+        run = wait_for_answers(process, tmp_path / "results", count)
         process.send_signal(number)
-        return run, process, process.communicate()[1]
+        errors = process.communicate()[1]
+        return run, process.returncode, errors
 
-    run, _, _ = stopped(signal.SIGKILL, 1)
-    before = written(run)
-    _, interrupted, told = stopped(signal.SIGINT, len(before) + 1, "--resume")
-    assert interrupted.returncode == 130, told
-    assert "to continue: answerkey run" in told
-    assert told.strip().splitlines()[-1].startswith("INTERRUPTED: ")
-    between = written(run)
-    assert before.items() < between.items()
-    assert len(between) < 5
+    run, _, _ = stop_at(signal.SIGKILL, 2_000)
+    before = stored_count(run)
+    assert before >= 2_000
+    _, code, errors = stop_at(signal.SIGINT, before + 1_000, "--resume")
+    assert code == 130, errors
+    assert "to continue: answerkey run" in errors
+    assert errors.strip().splitlines()[-1].startswith("INTERRUPTED: ")
+    assert not (run / SHARDS).exists()
+    between = stored_count(run)
+    assert before + 1_000 <= between < 10_000
     ended = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=400)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["totals"]["cases"] == 10_000, (
         "standard output is one JSON value"
     )
-    after = written(run)
-    assert len(after) == 5
-    assert between.items() < after.items(), "a part that was there was written again"
+    seen = [int(n) for file in tmp_path.glob("seen-*") for n in file.read_text().split()]
+    assert set(seen) == set(range(10_000))
+    assert len(seen) <= 10_000 + 2 * BATCH, "a stored case was scored again"
 
 
-def written(run: Path) -> dict[str, int]:
-    return {part.path.name: part.path.stat().st_mtime_ns for part in parts_of(run)}
+def stored_count(run: Path) -> int:
+    """The stored answers of a run with its shards."""
+    return len(stored_answers(run)) + sum(
+        len(stored_answers(shard)) for shard in (run / SHARDS).glob("*")
+    )
 
 
-def wait_for_parts(process: subprocess.Popen[str], results: Path, count: int) -> Path:
+def wait_for_answers(process: subprocess.Popen[str], results: Path, count: int) -> Path:
     for _ in range(4000):
         run = latest_run(results, "log")
-        if run is not None and len(list((run / PARTS).glob("shard-*"))) >= count:
+        if run is not None and stored_count(run) >= count:
             return run
         if process.poll() is not None:
             pytest.fail(process.communicate()[1])
         time.sleep(0.05)
-    pytest.fail("no part was written")
+    pytest.fail("nothing was stored")

@@ -1,18 +1,17 @@
-"""Parts: what is stored comes back whole, and sketches of any parts merge to the figures of the whole."""
+"""Parquet parts, as runs on a cluster were stored before 0.3: they come back whole."""
+
+import json
 
 import duckdb
+import pyarrow.parquet as parquet
 import pytest
 from tests.support.engine_world import rows
 from tests.support.results import latest_run
 
 from answerkey.errors import StorageError
-from answerkey.runs.control import Selection
-from answerkey.runs.engines.parts import list_parts, outcomes_in, part_path, write_part
-from answerkey.runs.engines.shards import Shard, parts_of
-from answerkey.runs.engines.worker import Task, Worker
 from answerkey.runs.format1 import PARTS
+from answerkey.runs.outcome_table import outcome_table
 from answerkey.runs.store import open_reader
-from answerkey.runs.suite import load_suite
 from answerkey.types import Case, Outcome, Passage, Response, Score, Turn, Verdict
 
 HARD = [
@@ -28,20 +27,24 @@ HARD = [
 NAMES = ("recall@5", "judge.safety")
 
 
+def write_part(folder, chunk, names, outcomes):
+    path = folder / PARTS / f"shard-00000-chunk-{chunk:05d}.parquet"
+    path.parent.mkdir(exist_ok=True)
+    parquet.write_table(outcome_table(names, outcomes), path, compression="zstd")
+    return path
+
+
 @pytest.fixture
 def stored(tmp_path):
-    (tmp_path / PARTS).mkdir()
+    manifest = {"name": "run", "fingerprint": {}, "settings": {}}
+    (tmp_path / "run.json").write_text(json.dumps(manifest))
     for chunk, outcome in enumerate(HARD):
-        write_part(part_path(tmp_path, 0, chunk), (0, chunk), NAMES, [(chunk * 10, outcome)])
+        write_part(tmp_path, chunk, NAMES, [(chunk * 10, outcome)])
     return tmp_path
 
 
 def test_outcomes_come_back_whole(stored):
-    assert outcomes_of(stored) == HARD
-
-
-def outcomes_of(folder):
-    return [outcome for path in list_parts(folder) for _, outcome in outcomes_in(path)]
+    assert list(open_reader(stored).outcomes()) == HARD
 
 
 def test_other_programs_read_the_columns_of_results_jsonl(stored):
@@ -52,64 +55,10 @@ def test_other_programs_read_the_columns_of_results_jsonl(stored):
     assert found[2] == ("c", "e", 1.0, "PASSED", None)
 
 
-def test_a_damaged_part_says_what_to_do(stored):
-    part_path(stored, 0, 1).write_bytes(b"PAR1 torn")
-    with pytest.raises(StorageError, match=r"chunk-00001.*remove it, then continue with --resume"):
-        parts_of(stored)
-
-
-BOT = """
-import os
-def answer(question):
-    with open(os.path.join(os.path.dirname(__file__), "asked.log"), "a") as log:
-        log.write(question + "\\n")
-    if question == "bad?" and not os.path.exists(os.path.join(os.path.dirname(__file__), "mended")):
-        raise ValueError("no idea")
-    return "the answer"
-"""
-
-
-def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(write):
-    write("engine_bot.py", BOT)
-    write(
-        "cases.jsonl",
-        [
-            {"id": str(n), "question": "bad?" if n == 4 else f"q{n}?", "expected": "the answer"}
-            for n in range(6)
-        ],
-    )
-    suite = load_suite(
-        write(
-            "suite.toml",
-            'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n[target]\ncall = "engine_bot:answer"\n',
-        )
-    )
-    folder = suite.folder / "run"
-    (folder / PARTS).mkdir(parents=True)
-    (folder / "run.json").write_text('{"name": "run"}')
-    shard = Shard(
-        0, suite.folder / "cases.jsonl", "cases.jsonl", "lines", stop=10_000, count=6, end=6
-    )
-    log = suite.folder / "asked.log"
-
-    def work(done=(), again=()):
-        log.unlink(missing_ok=True)
-        worker = Worker(Task(suite, Selection(), folder, chunk=3, asking=2))
-        reports = list(worker.score(shard, frozenset(done), frozenset(again)))
-        worker.close()
-        return reports, sorted(log.read_text().split()) if log.exists() else []
-
-    reports, asked = work()
-    assert [report.new for report in reports] == [3, 3]
-    assert len(asked) == 6
-    assert [part.errors for part in parts_of(folder)] == [0, 1]
-    assert work(done=[0, 1]) == ([], [])
-    (suite.folder / "mended").touch()
-    assert work(done=[0, 1], again=[1])[1] == ["bad?"], "only what ended in an error is asked again"
-    assert [outcome.case.id for outcome in outcomes_of(folder)] == list("012345")
-    assert all(outcome.scores["exact_match"].value == 1 for outcome in outcomes_of(folder))
-    part_path(folder, 0, 0).unlink()
-    assert work(done=[1])[1] == ["q0?", "q1?", "q2?"]
+def test_a_damaged_part_is_named(stored):
+    (stored / PARTS / "shard-00000-chunk-00001.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(StorageError, match=r"chunk-00001.*damaged"):
+        open_reader(stored)
 
 
 @pytest.mark.parametrize("engine", ["parts", "database"])
@@ -125,8 +74,7 @@ def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path,
     if engine == "parts":
         (run / "results.jsonl").unlink()
         numbered = list(open_reader(run).numbered())
-        (run / PARTS).mkdir()
-        write_part(part_path(run, 0, 0), (0, 0), tuple(numbered[0][1].scores), numbered)
+        write_part(run, 0, tuple(numbered[0][1].scores), numbered)
         (run / "run.sqlite").unlink()
     table = cli("summary", run, "--by", "route", "--json").json
     assert {row["name"]: (row["cases"], row["passed"]) for row in table} == {
