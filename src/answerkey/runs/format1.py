@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -102,15 +103,14 @@ def _import_parts(folder: Path, writer: RunWriter) -> None:
 
 
 def _outcomes_in(path: Path) -> Iterator[NumberedOutcome]:
-    import pyarrow
-    import pyarrow.parquet as parquet
-
+    parquet: Any = import_module("pyarrow.parquet")  # it ships no types
     try:
-        table: Any = parquet.read_table(path, columns=["n", "outcome"])
-        for row in table.to_pylist():
+        rows = parquet.read_table(path, columns=["n", "outcome"]).to_pylist()
+        for row in rows:
             stored = msgspec.convert(read_json(row["outcome"]), StoredOutcome)
             yield row["n"], stored.outcome(stored.case, stored.response)
-    except (pyarrow.ArrowException, OSError, LookupError, ValueError, TypeError) as error:
+    # pyarrow raises subclasses of these for a file that it cannot read.
+    except (OSError, LookupError, ValueError, TypeError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise StorageError(f"{path}: damaged ({reason}); remove it to read the others") from None
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # This module is imported before a process sets these, so it imports nothing that starts threads.
 # Each process has one thread: several would only slow each other down.
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _MOMENT = 0.5  # seconds to wait for news, so that a stop is noticed
 
 
@@ -80,7 +80,8 @@ def _without_main_module() -> Generator[None]:
 
 def _begin_process() -> None:
     gc.set_threshold(50_000)  # as the command line does
-    os.environ.update(_ONE_THREAD)
+    for name in _THREAD_LIMITS:
+        os.environ[name] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run, which stops its shards
     os.dup2(2, 1)  # standard output is for the data of the run, not for what a metric prints
     threading.Thread(target=_end_with_parent, daemon=True).start()

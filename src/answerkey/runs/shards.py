@@ -23,7 +23,8 @@ from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Stop
 from answerkey.runs.manifest import IN_PROGRESS, Manifest, write_manifest
 from answerkey.runs.records import to_json
-from answerkey.runs.store import FolderStore, is_run, locked, open_reader, prepare_resume
+from answerkey.runs.store import FolderStore, is_run, locked, prepare_resume
+from answerkey.runs.state import Progress
 from answerkey.types import Case
 
 SHARDS = "shards"
@@ -143,7 +144,8 @@ class ShardedRun:
 
     def _start_again(self, pool: ShardPool, shard: _StartedShard) -> None:
         """Continue a shard whose process was lost; stop the run where that does not help."""
-        stored = len(open_reader(shard.folder))
+        # Repairs a database that was cut short when it was created.
+        stored = prepare_resume(shard.folder).count(Progress.FINISHED)
         shard.losses = 1 if stored > shard.stored else shard.losses + 1
         shard.stored = stored
         if shard.losses >= _MOST_LOSSES:
