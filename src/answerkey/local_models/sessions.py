@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from answerkey.errors import SettingsError
 from answerkey.cores import threads_to_use
+from answerkey.errors import SettingsError
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from answerkey.entailment.load import load_pair_model
 from answerkey.errors import AnswerkeyError, EndpointError, MissingPackage, SettingsError
-from answerkey.metrics.judge.judged_metrics import Judge, load_judge
+from answerkey.metrics.judge.judged_metrics import Judge, load_judge, uses_local_models
 from answerkey.runs.control import Cluster, Options, Watch
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.shard_worker import ShardTask, run_shard
@@ -62,7 +63,7 @@ class RayPool:
         self._judge: Any = None
         if prepared.scorer.asks_network:
             actor = self._ray.remote(num_cpus=0, max_concurrency=self.count + 1)(SharedJudge)
-            self._judge = actor.remote(prepared.suite.judge)
+            self._judge = actor.remote(prepared.suite.judge, prepared.suite.entailment)
         task = ShardTask(
             prepared.suite,
             live=live,
@@ -165,8 +166,11 @@ class SharedJudge:
     An actor that takes one call from each worker at a time.
     """
 
-    def __init__(self, settings: Mapping[str, Any] | str) -> None:
-        self._judge: Judge = load_judge(settings)
+    def __init__(self, settings: Mapping[str, Any] | str, entailment: Mapping[str, Any]) -> None:
+        pair_model = None
+        if uses_local_models(settings):
+            pair_model = load_pair_model(**entailment)
+        self._judge: Judge = load_judge(settings, pair_model=pair_model)
 
     def about(self) -> tuple[str, str, int]:
         return self._judge.name, self._judge.fingerprint(), getattr(self._judge, "concurrency", 0)

@@ -23,8 +23,8 @@ from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Stop
 from answerkey.runs.manifest import IN_PROGRESS, Manifest, write_manifest
 from answerkey.runs.records import to_json
-from answerkey.runs.store import FolderStore, is_run, locked, prepare_resume
 from answerkey.runs.state import Progress
+from answerkey.runs.store import FolderStore, is_run, locked, prepare_resume
 from answerkey.types import Case
 
 SHARDS = "shards"

@@ -15,7 +15,13 @@ from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome
 from answerkey.watch.anchor import AnchorResult, compare_anchor
 from answerkey.watch.evidence import ALPHA, LIMIT, ChangeEvidence
-from answerkey.watch.series import Series, SeriesBaseline, SeriesKind, plan_series, values_by_outcome
+from answerkey.watch.series import (
+    Series,
+    SeriesBaseline,
+    SeriesKind,
+    plan_series,
+    values_by_outcome,
+)
 from answerkey.watch.state import WatchState, new_cases
 from answerkey.watch.topics import (
     NewQuestion,

@@ -31,9 +31,7 @@ def _read_jaeger(record: Table) -> Table:
         if is_mapping(reference) and reference.get("refType") == "CHILD_OF"
     ]
     logs = record.get("logs")
-    events = [
-        _read_jaeger_log(log) for log in (logs if is_list(logs) else ()) if is_mapping(log)
-    ]
+    events = [_read_jaeger_log(log) for log in (logs if is_list(logs) else ()) if is_mapping(log)]
     return {
         "trace_id": record["traceID"],
         "span_id": record.get("spanID"),
