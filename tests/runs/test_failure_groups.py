@@ -32,8 +32,8 @@ def test_groups_are_counted_with_what_fixing_them_brings() -> None:
         ("refused", "not used", 1, 0.625),
     ]
     assert group_lines(groups) == [
-        "3 of 4 failures: wrong figure, not retrieved; fixing them would bring at most 88% passed",
-        "1 of 4 failures: refused, not used; fixing it would bring at most 62% passed",
+        "3 of 4 failures: wrong figure, not retrieved; fixing them would bring at most 88 % passed",
+        "1 of 4 failures: refused, not used; fixing it would bring at most 62 % passed",
     ]
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from answerkey.percentages import format_percent
 from answerkey.runs.table import RunTable
 from answerkey.text import format_count
 from answerkey.types import Outcome, Status
@@ -97,9 +98,8 @@ def group_lines(groups: Sequence[FailureGroup]) -> list[str]:
     for group in groups:
         line = f"{group.count} of {format_count(total, 'failure')}: {group.title}"
         if group.reachable is not None:
-            line += (
-                f"; fixing {_them(group.count)} would bring at most {group.reachable:.0%} passed"
-            )
+            reachable = format_percent(group.reachable)
+            line += f"; fixing {_them(group.count)} would bring at most {reachable} passed"
         lines.append(line)
     return lines
 
