@@ -181,6 +181,41 @@ def test_a_suite_with_repeats_is_rescored_without_asking_anybody(cli: Any, write
     assert calls.read_text() == before
 
 
+# The user of q1 reaches the goal every second time, that of q2 always.
+MOODY_MODEL = """
+import json, threading
+from itertools import count
+lock = threading.Lock()
+numbers = count()
+def reply(prompt):
+    with lock:
+        reached = "always" in prompt or next(numbers) % 2 == 0
+    return json.dumps({"goal": "reached" if reached else "missed", "message": ""})
+def bot(question, history):
+    return "Answer to %s" % question
+"""
+
+
+def test_repeats_of_conversations_have_an_interval(cli: Any, write: Any) -> None:
+    write("sim.py", MOODY_MODEL)
+    cases = [
+        {"id": "q1", "question": "Open?", "goal": "hours"},
+        {"id": "q2", "question": "Where?", "goal": "always"},
+        {"id": "q3", "question": "Who?", "goal": "always"},
+    ]
+    write("cases.json", cases)
+    suite = write("suite.toml", SUITE.replace("repeats = 2", "repeats = 4\nworkers = 1"))
+    done = cli("run", suite, "--no-charts", "--json", "--quiet")
+    assert done.code == 0, done.err
+    resolved = json.loads(done.out)["average_scores"]["resolved"]
+    assert resolved["mean"] == pytest.approx((0.5 + 1 + 1) / 3)
+    low, high = resolved["ci95"]
+    assert low < resolved["mean"] < high
+    run = next((suite.parent / "results").glob("talks_*"))
+    first = json.loads((run / "results.jsonl").read_text().splitlines()[0])
+    assert [repeat["scores"]["resolved"] for repeat in first["repeats"]] == [1, 0, 1, 0]
+
+
 def test_without_a_model_it_is_refused(cli: Any, write: Any) -> None:
     write("sim.py", MODEL)
     write("cases.json", [{"id": "q1", "question": "Open?"}])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from random import Random
 
 import pytest
@@ -84,6 +87,26 @@ def test_a_seed_gives_the_same_bytes_and_another_seed_others():
     )
     assert first == again
     assert first != other
+
+
+def test_every_process_makes_the_same_bytes():
+    program = (
+        "import json; from tests.variants.test_expand import made_cases;"
+        "from answerkey.variants.expand import VariantPlan, built_in_kinds, expand_cases;"
+        "plan = VariantPlan((*built_in_kinds(), 'injection', 'distractor'), seed=3);"
+        "print(json.dumps([(c.id, c.question, c.extra) for c in expand_cases(made_cases(60), plan).children]))"
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert printed[0] == printed[1]
+    assert len(printed[0]) > 10_000
 
 
 def test_a_case_has_the_same_variants_alone_and_among_others():
