@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from answerkey.cli.output import COUNT, SHARE, end, json_option, print_json, quiet_option, say, show
-from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
+from answerkey.cli.output import (
+    COUNT,
+    PATH,
+    SHARE,
+    end,
+    json_option,
+    print_json,
+    quiet_option,
+    say,
+    show,
+)
+from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
 from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, CaseFinding, FindingKind
+from answerkey.text import format_count
+
+if TYPE_CHECKING:
+    from answerkey.testsets.audit.accepted import Decision, Key
+    from answerkey.types import Case
 
 _LISTED = 40
 
@@ -33,6 +52,18 @@ _LISTED = 40
     help="Accept the findings of a case; they stay quiet. May be repeated.",
 )
 @click.option("--note", default="", help="With --accept: the reason, kept in audit.jsonl.")
+@click.option(
+    "--fix",
+    "fixed_names",
+    multiple=True,
+    metavar="ID[:FINDING]",
+    help="Mark the findings of a case to be fixed by --fixed. May be repeated.",
+)
+@click.option(
+    "--fixed",
+    type=PATH,
+    help="Write a .jsonl copy of the cases with the marked labels and clusters corrected.",
+)
 @click.option("--model", metavar="NAME", help='Embedding model; "none" compares words only.')
 @click.option(
     "--entailment",
@@ -52,6 +83,8 @@ def audit_command(
     at_least: float,
     accepted_names: tuple[str, ...],
     note: str,
+    fixed_names: tuple[str, ...],
+    fixed: Path | None,
     model: str | None,
     entailment: str | None,
     most: int,
@@ -69,11 +102,19 @@ def audit_command(
     Example:
       answerkey audit cases.csv --documents docs --gate
       answerkey audit cases.csv --accept q17 --note "both are right"
+      answerkey audit cases.csv --documents docs --fix q17 --fixed corrected.jsonl
     """
     from answerkey.cases import read_cases
     from answerkey.embed import load_embedder
     from answerkey.entailment.load import load_pair_model
-    from answerkey.testsets.audit.accepted import audit_file, read_accepted
+    from answerkey.testsets.audit.accepted import (
+        Decision,
+        audit_file,
+        choose_findings,
+        decide_finding,
+        read_accepted,
+        read_decisions,
+    )
     from answerkey.testsets.audit.document_set import find_documents, read_documents
     from answerkey.testsets.audit.run_audit import audit_cases
 
@@ -85,8 +126,9 @@ def audit_command(
         else:
             embed = load_embedder()
     source = documents or find_documents(cases)
+    listed_cases = list(read_cases(cases))
     audit = audit_cases(
-        list(read_cases(cases)),
+        listed_cases,
         documents=None if source is None else read_documents(source),
         embed=embed,
         accepted=read_accepted(store),
@@ -96,6 +138,11 @@ def audit_command(
     )
     if accepted_names:
         audit = _accept(audit, accepted_names, note, cases)
+    for name in fixed_names:
+        for finding in choose_findings(audit.findings, name):
+            decide_finding(store, finding, f"to fix: {finding.fix}", Decision.FIX)
+    if fixed is not None:
+        _write_fixed(fixed, listed_cases, audit, read_decisions(store))
     if save:
         from answerkey.testsets.audit.saved_audit import save_audit
 
@@ -118,13 +165,28 @@ def _accept(audit: Audit, names: tuple[str, ...], note: str, cases: tuple[str, .
     """Store the decisions, and return the findings that are left."""
     from dataclasses import replace
 
-    from answerkey.testsets.audit.accepted import accept_finding, audit_file, choose_findings
+    from answerkey.testsets.audit.accepted import audit_file, choose_findings, decide_finding
 
     chosen = [finding for name in names for finding in choose_findings(audit.findings, name)]
     for finding in chosen:
-        accept_finding(audit_file(cases), finding, note)
+        decide_finding(audit_file(cases), finding, note)
     left = tuple(finding for finding in audit.findings if finding not in chosen)
     return replace(audit, findings=left, accepted=audit.accepted + len(chosen))
+
+
+def _write_fixed(
+    path: Path, cases: Sequence[Case], audit: Audit, decisions: Mapping[Key, Decision]
+) -> None:
+    """Write the corrected copy, and say what is left for a person."""
+    from answerkey.testsets.audit.apply_fixes import apply_fixes
+
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise InputError(f"--fixed {path}: expected a .jsonl file")
+    result = apply_fixes(cases, audit.every_finding, decisions)
+    result.write(path)
+    say(f"{format_count(result.applied, 'fix', 'fixes')} applied, written to {path}")
+    for finding in result.left:
+        say(f"to fix by hand: {finding.id}  {finding.kind.value}: {finding.fix}")
 
 
 def describe_audit(audit: Audit, most: int = _LISTED) -> str:

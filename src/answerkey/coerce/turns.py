@@ -46,7 +46,10 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
     for item in value:
         role = _role_of(item)
         if role is None:
-            reader.turns.append(_OpenTurn(*_turn_of(item, column, place)))
+            turn = _OpenTurn(*_turn_of(item, column, place))
+            for call in as_tool_calls(read_field(item, "tools") or [], column, place):
+                turn.add_call(call, None)
+            reader.turns.append(turn)
         else:
             reader.add(item, role)
     return tuple(turn.close() for turn in reader.turns)

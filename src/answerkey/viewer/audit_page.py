@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from answerkey.cases.loader import AUDIT_FILE
 from answerkey.errors import InputError, did_you_mean
-from answerkey.testsets.audit.accepted import accept_finding, read_accepted, read_notes
+from answerkey.testsets.audit.accepted import Decision, read_accepted, read_notes
+from answerkey.testsets.audit.accepted import decide_finding as store_decision
 from answerkey.testsets.audit.findings import FindingKind
 from answerkey.testsets.audit.saved_audit import read_saved_audit
 from answerkey.viewer.forms import read_form
@@ -17,15 +16,6 @@ from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond
 
 _LONGEST_NOTE = 2_000
-
-
-class Decision(StrEnum):
-    """The decisions of the page about a finding."""
-
-    ACCEPT = "accept"
-    FIX = "fix"
-    CLUSTER = "cluster"
-    REOPEN = "reopen"
 
 
 def audit_page(request: Request) -> Response:
@@ -87,7 +77,6 @@ async def decide_finding(request: Request) -> Response:
         note = note or f"to fix: {finding.fix}"
     elif decision is Decision.CLUSTER:
         note = f'cluster = "{finding.cluster}"'
-    is_accepted = decision in (Decision.ACCEPT, Decision.CLUSTER)
     # Only a file beside the cases is written, whatever the saved audit contains.
-    accept_finding(folder / AUDIT_FILE, finding, note, accepted=is_accepted)
+    store_decision(folder / AUDIT_FILE, finding, note, decision)
     return RedirectResponse(request.url.path.rpartition("/finding/")[0], 303)

@@ -1,9 +1,10 @@
-"""Findings that a person accepted: `audit.jsonl` beside the cases, one line per decision."""
+"""Decisions of a person about findings: `audit.jsonl` beside the cases, one line per decision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 
 from answerkey.cases.loader import AUDIT_FILE, case_files
@@ -13,6 +14,15 @@ from answerkey.files import json_line, read_json
 from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 
 Key = tuple[str, FindingKind]
+
+
+class Decision(StrEnum):
+    """The decision about a finding. ACCEPT and CLUSTER keep it quiet, REOPEN takes all back."""
+
+    ACCEPT = "accept"
+    FIX = "fix"
+    CLUSTER = "cluster"
+    REOPEN = "reopen"
 
 
 def audit_file(patterns: Sequence[str | Path]) -> Path:
@@ -52,14 +62,29 @@ def _read_records(path: Path) -> Iterator[tuple[Key, Mapping[str, object]]]:
         yield key, record
 
 
-def accept_finding(
-    path: Path, finding: CaseFinding, note: str = "", *, accepted: bool = True
+def read_decisions(path: Path) -> dict[Key, Decision]:
+    """The last decision about each finding; lines of earlier versions only say `accepted`."""
+    decisions: dict[Key, Decision] = {}
+    for key, record in _read_records(path):
+        name = str(record.get("decision") or "")
+        if name in set(Decision):
+            decisions[key] = Decision(name)
+        elif record.get("accepted") is False:
+            decisions[key] = Decision.REOPEN
+        else:
+            decisions[key] = Decision.ACCEPT
+    return decisions
+
+
+def decide_finding(
+    path: Path, finding: CaseFinding, note: str = "", decision: Decision = Decision.ACCEPT
 ) -> None:
-    """Add a line; `accepted=False` takes an earlier decision back."""
+    """Add a line with a decision."""
     record = {
         "id": finding.id,
         "finding": finding.kind.value,
-        "accepted": accepted,
+        "decision": decision.value,
+        "accepted": decision in (Decision.ACCEPT, Decision.CLUSTER),
         "note": note,
         "evidence": finding.evidence,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -69,7 +94,7 @@ def accept_finding(
 
 
 def choose_findings(findings: Iterable[CaseFinding], wanted: str) -> list[CaseFinding]:
-    """The findings that `--accept` names: `q17`, or `q17:near duplicate`."""
+    """The findings that `--accept` or `--fix` names: `q17`, or `q17:near duplicate`."""
     listed = list(findings)
     by_id = [finding for finding in listed if finding.id == wanted]
     if by_id:
@@ -79,5 +104,5 @@ def choose_findings(findings: Iterable[CaseFinding], wanted: str) -> list[CaseFi
     if not chosen:
         names = {finding.id for finding in listed}
         names |= {f"{finding.id}:{finding.kind.value}" for finding in listed}
-        raise InputError(f'no finding "{wanted[:80]}" to accept{did_you_mean(wanted, names)}')
+        raise InputError(f'no finding "{wanted[:80]}"{did_you_mean(wanted, names)}')
     return chosen

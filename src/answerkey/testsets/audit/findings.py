@@ -112,6 +112,7 @@ class Audit:
 
     `checked` names what was looked at, `skipped` what could not be, with the reason.
     `label_errors` has, for every case with a label, the probability that its labels are wrong.
+    `every_finding` has the accepted ones as well.
     """
 
     findings: tuple[CaseFinding, ...]
@@ -121,6 +122,7 @@ class Audit:
     checked: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     label_errors: Mapping[str, float] = field(default_factory=dict[str, float])
+    every_finding: tuple[CaseFinding, ...] = ()
 
     def __len__(self) -> int:
         return len(self.findings)

@@ -76,6 +76,7 @@ def audit_cases(
         checked=tuple(checks.checked),
         skipped=tuple(checks.skipped),
         label_errors=checks.label_errors,
+        every_finding=order_findings(likely),
     )
 
 
