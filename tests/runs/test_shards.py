@@ -16,7 +16,7 @@ from tests.support.stored_run import stored_scores
 import answerkey
 from answerkey.runs.control import Options, Stop, Watch
 from answerkey.runs.execute import run_suite
-from answerkey.runs.manifest import IN_PROGRESS, write_manifest
+from answerkey.runs.manifest import write_manifest
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.shard_worker import ShardTask
 from answerkey.runs.shards import SHARDS, cut, shard_size
@@ -285,12 +285,12 @@ def test_a_damaged_shard_of_a_killed_run_loses_only_itself(live, tmp_path):
     for n, damaged in ((0, False), (1, True)):
         shard = finished.folder / SHARDS / f"{n:06d}"
         shard.mkdir(parents=True)
-        write_manifest(shard, replace(manifest, count=3, partial=IN_PROGRESS, records=None))
+        write_manifest(shard, replace(manifest, count=3).begun())
         shutil.copy(finished.folder / "run.sqlite", shard)
         if damaged:
             (shard / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"torn" * 5000)
     (finished.folder / "run.sqlite").unlink()
-    write_manifest(finished.folder, replace(manifest, partial=IN_PROGRESS, records=None))
+    write_manifest(finished.folder, manifest.begun())
     with pytest.raises(AlreadyFinished):
         live(resume=finished.folder)
     assert len(list(read_outcomes(finished.folder))) == 20

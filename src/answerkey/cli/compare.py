@@ -33,7 +33,7 @@ from answerkey.reports.comparison_files import write_comparison
 from answerkey.reports.comparison_groups import groups_text
 from answerkey.reports.many import many_text
 from answerkey.runs.newest import find_run, find_two_runs
-from answerkey.runs.store import DAMAGED, is_run, read_manifest
+from answerkey.runs.store import is_run, read_manifest
 from answerkey.user_code import names_code
 
 
@@ -266,7 +266,7 @@ def set_command(run: Path, folder: Path) -> None:
     """
     manifest = read_manifest(run)
     path = folder / WHERE
-    if manifest.partial.startswith(DAMAGED):
+    if manifest.damage:
         raise StorageError(f"{run}: {manifest.partial}; resume it first, or choose another run")
     kept = Baseline(relpath(run, folder), manifest.name, manifest.created, manifest.fingerprint)
     try:

@@ -46,10 +46,10 @@ def export_command(
     kinds = [kind for kind, is_set in flags.items() if is_set]
     if len(kinds) != 1:
         raise SettingsError("give one of --jsonl, --csv, --parquet or --sqlite")
-    partial = read_manifest(run).partial
+    manifest = read_manifest(run)
     path = out or Path(f"{run.resolve().name}.{kinds[0]}")
     count = export_run(run, kinds[0], path)
     record = {"file": str(path), "cases": count}
     print_result(record, f"{path}: {format_count(count, 'case')}", as_json)
     sentence = f"{format_count(count, 'case')} exported"
-    raise click.exceptions.Exit(end(end_of_reading(partial, sentence)))
+    raise click.exceptions.Exit(end(end_of_reading(manifest, sentence)))

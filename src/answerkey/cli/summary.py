@@ -132,7 +132,7 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
         print_table(newest_run_per_bot(run), as_json)
         return
     run = choose_run(run)
-    partial = read_manifest(run).partial
+    manifest = read_manifest(run)
     if by is not None:
         groups = group_by(run, by)
         rows = [_group_row(name, table) for name, table in groups.items()]
@@ -140,13 +140,13 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
         lines = align_columns([header, *map(_group_cells, rows)])
         print_result(rows, "\n".join(lines), as_json)
         raise click.exceptions.Exit(
-            end(end_of_reading(partial, f"{format_count(len(groups), 'group')} by {by}"))
+            end(end_of_reading(manifest, f"{format_count(len(groups), 'group')} by {by}"))
         )
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
     try:
-        record = read_json(path.read_bytes()) | {"partial": partial}
+        record = read_json(path.read_bytes()) | {"partial": manifest.partial}
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(
@@ -158,7 +158,7 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
         variants = read_variants_record(record.get("variants"))
         text = full_text_report(summary, profile_of(run), variants)
     print_result(record, text, as_json)
-    raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))
+    raise click.exceptions.Exit(end(end_of_reading(manifest, f"the summary of {run}")))
 
 
 @click.command("report")
@@ -182,5 +182,5 @@ def report_command(
     text = full_text_report(summary, profile_of(run), variants)
     print_result(summary_json(summary, variants), text, as_json)
     raise click.exceptions.Exit(
-        end(end_of_reading(summary.run.partial, f"reports written to {run}"))
+        end(end_of_reading(read_manifest(run), f"reports written to {run}"))
     )

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import InputError, SettingsError
-from answerkey.runs.manifest import Manifest
+from answerkey.runs.manifest import Completeness, Manifest
 from answerkey.runs.records import cluster_of, digest_of, digest_of_metrics, to_json
 from answerkey.runs.repeats import is_flaky
-from answerkey.runs.store import DAMAGED, profile_of, read_manifest, read_outcomes
+from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.text import words
 from answerkey.types import Case, Outcome, Profile, Response, Status
 
@@ -230,11 +230,11 @@ def side_of(
 
 def _describe_partial(manifest: Manifest, finished: int) -> str:
     """How much of an unfinished run is here, and why; empty for a complete one."""
-    if not manifest.partial or manifest.partial.startswith(DAMAGED):
+    if manifest.completeness in (Completeness.COMPLETE, Completeness.DAMAGED):
         return manifest.partial
     if finished >= (manifest.count or 0):
         return ""  # it has an outcome, even an error, for every case
-    if manifest.partial == "in progress":
+    if manifest.completeness is Completeness.IN_PROGRESS:
         why = "not finished"
     else:
         why = manifest.partial

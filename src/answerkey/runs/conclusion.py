@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
 from answerkey.runs.control import Finished
-from answerkey.runs.store import DAMAGED
+from answerkey.runs.manifest import Manifest
 from answerkey.runs.summary import GateResult, Summary
 from answerkey.text import format_count
 
@@ -72,10 +72,10 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     )
 
 
-def end_of_reading(partial: str, sentence: str) -> Ending:
-    """The ending of a command that reads a run; `partial` is that of the run. A damaged run is not a success."""
-    if partial.startswith(DAMAGED):
-        return Ending(EXIT_INCOMPLETE, partial)
+def end_of_reading(run: Manifest, sentence: str) -> Ending:
+    """The ending of a command that reads a run; reading a damaged one is not a success."""
+    if run.damage:
+        return Ending(EXIT_INCOMPLETE, run.partial)
     return Ending(EXIT_OK, sentence, gated=False)
 
 

@@ -12,14 +12,6 @@ from answerkey.text import format_count
 from answerkey.types import Outcome, Status
 
 _NOT_FAILED = (Status.SCORED, Status.UNSCORED)
-# A cause as the reason of a sentence: "7 of 19 failures were not retrieved".
-_CAUSE_SENTENCES = {
-    "not retrieved": "the facts are in no passage that was retrieved",
-    "not in documents": "the facts are in no document",
-    "not used": "the facts were retrieved, but are not in the answer",
-    "invented": "the answer says what no passage says",
-    "wrong label": "the passages support the answer, not the expected one",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +98,3 @@ def group_lines(groups: Sequence[FailureGroup]) -> list[str]:
 
 def _them(count: int) -> str:
     return "it" if count == 1 else "them"
-
-
-def cause_sentence(cause: str) -> str:
-    """What a cause means; empty for one that is not known."""
-    return _CAUSE_SENTENCES.get(cause, "")

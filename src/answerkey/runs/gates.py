@@ -14,6 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from answerkey.coerce.values import is_mapping
 from answerkey.config.tables import ExecutionTable
@@ -24,7 +25,6 @@ from answerkey.runs.gate_limits import refuse_impossible
 from answerkey.runs.manifest import RunSettings
 from answerkey.runs.means import Mean
 from answerkey.runs.repeats import Repeats
-from answerkey.runs.store import DAMAGED
 from answerkey.runs.suite import SCORED_SHARE
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
@@ -89,17 +89,36 @@ class Condition:
 Conditions = Sequence[Condition]
 
 
+class _Missing(Enum):
+    """Why a run has no value for a condition."""
+
+    NO_SUCH_METRIC = auto()
+    ERRORS = auto()  # of some cases
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """The figure of a condition, with a note for people. `near` is a metric with a similar name."""
+
+    value: float | None = None
+    interval: Range = None
+    note: str = ""
+    missing: _Missing = _Missing.OTHER
+    near: str = ""
+
+
 def parse_gates(texts: Sequence[str]) -> list[Condition]:
     return [_parse(text) for text in texts]
 
 
 def _parse(text: str) -> Condition:
-    found = _CONDITION.match(text)
-    if not found:
+    match = _CONDITION.match(text)
+    if not match:
         raise SettingsError(
             f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"'
         )
-    figure, of, group, sign, number, percent = found.groups()
+    figure, of, group, sign, number, percent = match.groups()
     figure = _MEAN_AT.sub(r"\1\2", figure)
     repeated = _PASS_K.match(figure)
     if repeated:
@@ -122,8 +141,6 @@ def _parse(text: str) -> Condition:
     kind = next((kind for kind in ("type", "route") if (group or "").startswith(f"{kind}:")), "")
     if group and kind:
         group = group.removeprefix(f"{kind}:")
-    else:
-        group = group
     return Condition(
         text.strip(),
         figure,
@@ -140,30 +157,20 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     """The result of each condition; all fail where the run is damaged."""
     results: list[GateResult] = []
     least_scored = _least_scored(conditions)
-    if summary.run.partial.startswith(DAMAGED):
-        damaged = summary.run.partial
-    else:
-        damaged = ""
+    is_damaged = bool(summary.run.damage)
     for condition in conditions:
-        value, interval, note = _figure(condition, summary, least_scored)
-        near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
-        passed = (
-            value is not None
-            and SIGNS[condition.sign](value + near, condition.limit)
-            and not damaged
-        )
-        if note or value is not None:
-            note = note
-        else:
+        figure = _figure(condition, summary, least_scored)
+        value = figure.value
+        # 0.7 measured as 0.6999999999 meets a limit of 0.7.
+        tolerance = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
+        holds = value is not None and SIGNS[condition.sign](value + tolerance, condition.limit)
+        note = figure.note
+        if is_damaged:
+            note = summary.run.partial
+        elif value is None and not note:
             note = "this run has no such figure"
         results.append(
-            GateResult(
-                condition.text,
-                value,
-                interval if value is not None else None,
-                passed,
-                damaged or note,
-            )
+            GateResult(condition.text, value, figure.interval, holds and not is_damaged, note)
         )
     return results
 
@@ -175,78 +182,71 @@ def _least_scored(conditions: Conditions) -> float:
     return _LEAST_SCORED
 
 
-def _figure(
-    condition: Condition, summary: Summary, least_scored: float = 0.0
-) -> tuple[float | None, Range, str]:
-    """The figure that a condition names, of all cases or of one type or route; with a note."""
+def _figure(condition: Condition, summary: Summary, least_scored: float = 0.0) -> _Figure:
+    """The figure that a condition names, of all cases or of one type or route."""
     group = condition.group
     kind = condition.kind
     if group is None:
         return _figure_of(condition, summary.figures, summary, least_scored)
-    found = {"type": summary.by_type.get(group), "route": summary.by_route.get(group)}
-    parts = {name: part for name, part in found.items() if part is not None and kind in ("", name)}
+    groups = {"type": summary.by_type.get(group), "route": summary.by_route.get(group)}
+    parts = {name: part for name, part in groups.items() if part is not None and kind in ("", name)}
     if len(parts) > 1:
-        return None, None, _AMBIGUOUS.format(group)
+        return _Figure(note=_AMBIGUOUS.format(group))
     if not parts:
-        known = ", ".join([*summary.by_type, *summary.by_route]) or "none"
-        return None, None, f'no {kind or "type or route"} "{group}"; known: {known}'
+        names = ", ".join([*summary.by_type, *summary.by_route]) or "none"
+        return _Figure(note=f'no {kind or "type or route"} "{group}"; known: {names}')
     (name, part), *_ = parts.items()
-    value, interval, note = _figure_of(condition, part, summary, least_scored)
-    return value, interval, f"{name} {group}{f', {note}' if note else ''}"
+    figure = _figure_of(condition, part, summary, least_scored)
+    notes = [f"{name} {group}", figure.note]
+    return replace(figure, note=", ".join(filter(None, notes)))
 
 
 def _figure_of(
     condition: Condition, part: Figures, summary: Summary, least_scored: float
-) -> tuple[float | None, Range, str]:
+) -> _Figure:
     share = part.scored_share
     if condition.figure in _OF_SCORED_CASES and share is not None and share < least_scored:
         scored = f"only {100 * share:.0f} % of the cases were scored"
-        return None, None, f"{scored}, fewer than [gate] scored = {least_scored:g}"
+        return _Figure(note=f"{scored}, fewer than [gate] scored = {least_scored:g}")
     if condition.figure in _RATES:
         rate, interval = _RATES[condition.figure]
-        return getattr(part, rate), getattr(part, interval), ""
+        return _Figure(getattr(part, rate), getattr(part, interval))
     if condition.figure == SCORED_SHARE:
-        return part.scored_share, None, ""
+        return _Figure(part.scored_share)
     if condition.figure in _REPEATED:
         repeats = part.repeats
         name = _REPEATED[condition.figure]
         if repeats is None or condition.times not in (None, repeats.k):
-            if repeats is None:
-                asked = "once"
-            else:
-                asked = f"{repeats.k} times"
-            return None, None, f"each case is asked {asked}; set [run] repeats"
-        return (
+            times = "once" if repeats is None else f"{repeats.k} times"
+            return _Figure(note=f"each case is asked {times}; set [run] repeats")
+        return _Figure(
             getattr(repeats, name),
             getattr(repeats, f"{name}_ci95", None),
             f"require {repeats.require}",
         )
     if condition.figure in _COUNTS:
-        return getattr(part.totals, condition.figure), None, ""
+        return _Figure(getattr(part.totals, condition.figure))
     if condition.figure != "mean":
         if condition.group is None:
             record = summary.to_json()
         else:
             record = part.to_json()
-        return _number_at(record, condition.figure), None, ""
+        return _Figure(_number_at(record, condition.figure))
     means: dict[str, Mean] = {**part.average_scores, "score": part.score, "quality": part.quality}
     figure = means.get(condition.metric)
     if figure is None:
-        return (
-            None,
-            None,
-            f'no metric "{condition.metric}"{did_you_mean(condition.metric, part.average_scores)}',
-        )
+        near = did_you_mean(condition.metric, part.average_scores)
+        note = f'no metric "{condition.metric}"{near}'
+        return _Figure(note=note, missing=_Missing.NO_SUCH_METRIC, near=near)
     note = f"scored {figure.n}/{figure.of}"
     if isinstance(figure, MetricMean):
         errors = figure.errors
     else:
         errors = part.totals.errors
-    if (
-        errors and figure.n
-    ):  # those might have been the bad ones: a mean over the rest must not pass
-        return None, None, f"{note}, {errors} with an error"
-    return figure.mean, figure.ci95, note
+    # Those might have been the bad ones: a mean over the rest must not pass.
+    if errors and figure.n:
+        return _Figure(note=f"{note}, {errors} with an error", missing=_Missing.ERRORS)
+    return _Figure(figure.mean, figure.ci95, note)
 
 
 def _number_at(part: object, path: str) -> float | None:
@@ -299,9 +299,8 @@ def check_gates(
     if profile is not None:
         names = names.union(*profile.routes.values())
     unknown = [c for c in conditions if known.whole and c.group not in {None, *names}]
-    for condition in (
-        unknown
-    ):  # a name close to a known one is a typing error; another may be a route that is reported
+    # A name close to a known one is a typing error; another may be a route that is reported.
+    for condition in unknown:
         near = did_you_mean(condition.group or "", names)
         if near or known.routed or not known.open:
             named = ", ".join(sorted(names)[:_MOST_NAMED]) or "none"
@@ -317,25 +316,29 @@ def check_gates(
         conditions, metrics, profile, repeats, routed=known.routed or not known.whole
     )
     for condition in conditions:
-        value, _, note = _figure(condition, example)
-        if value is None and not note.endswith("with an error"):
-            raise condition.error(_why(condition, note, metrics, profile))
+        figure = _figure(condition, example)
+        if figure.value is None and figure.missing is not _Missing.ERRORS:
+            raise condition.error(_why(condition, figure, metrics, profile))
     return tuple(
         f'gate "{c.text}": no case has type or route "{c.group}"; it fails if the target does not report that route'
         for c in unknown
     )
 
 
-def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profile | None) -> str:
+def _why(
+    condition: Condition, figure: _Figure, metrics: Sequence[str], profile: Profile | None
+) -> str:
+    """Why no run has this figure."""
     if profile is None and (condition.metric or condition.figure).startswith(_NEED_PROFILE):
         return "this figure needs a profile; give one with --profile, or in the suite"
     if condition.figure == "route_accuracy":
         return "no case has an expected_route"
-    if note.startswith("no metric"):
-        if "did you mean" in note:
-            return note
-        return f"{note}; measured are {', '.join(metrics)}"
-    return f"{note or 'this run has no such figure'}; summary.json of an earlier run shows the figures that exist"
+    if figure.missing is _Missing.NO_SUCH_METRIC and figure.near:
+        return figure.note
+    if figure.missing is _Missing.NO_SUCH_METRIC:
+        return f"{figure.note}; measured are {', '.join(metrics)}"
+    note = figure.note or "this run has no such figure"
+    return f"{note}; summary.json of an earlier run shows the figures that exist"
 
 
 def _example(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from answerkey.runs.repeats import Repeats
 from answerkey.types import Profile, Requirement
 
 MANIFEST = "run.json"
-IN_PROGRESS = "in progress"  # `partial` of a run that has not ended, or was killed
+_IN_PROGRESS = "in progress"  # `partial` in run.json until the run ends
 _WRITTEN_IF_SET = ("suite_from_run", "folder", "order", "records")
 
 
@@ -48,11 +49,21 @@ class AcceptedChange:
     changed: dict[str, tuple[str, str]]
 
 
+class Completeness(Enum):
+    """How much of a run is there. `Manifest.partial` says why, in a sentence for people."""
+
+    COMPLETE = auto()
+    IN_PROGRESS = auto()  # or killed
+    STOPPED = auto()
+    DAMAGED = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """run.json. `partial` says why the run is incomplete; `records` are counted at its end, so that a loss is noticed.
     `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite.
-    `columns` are those of the user's data: our name to theirs. `order` is a hash of the cases in their order."""
+    `columns` are those of the user's data: our name to theirs. `order` is a hash of the cases in their order.
+    `damage` is found when the run is read, and not written."""
 
     format: int = 1
     name: str
@@ -76,6 +87,25 @@ class Manifest:
     folder: str | None = None
     order: str | None = None
     records: dict[str, int] | None = None
+    damage: str = ""
+
+    @property
+    def completeness(self) -> Completeness:
+        if self.damage:
+            return Completeness.DAMAGED
+        if not self.partial:
+            return Completeness.COMPLETE
+        if self.partial == _IN_PROGRESS:
+            return Completeness.IN_PROGRESS
+        return Completeness.STOPPED
+
+    def begun(self) -> Manifest:
+        """The same run, which has not ended or was killed."""
+        return replace(self, partial=_IN_PROGRESS, damage="")
+
+    def with_damage(self, loss: str) -> Manifest:
+        """The same run, which has lost something since it ended."""
+        return replace(self, partial=f"damaged: {loss}", damage=loss)
 
     @property
     def repeats(self) -> Repeats:
@@ -115,6 +145,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     record = msgspec.to_builtins(manifest, enc_hook=str) | {
         "criteria": [to_json(each) for each in manifest.criteria]
     }
+    del record["damage"]
     kept = {
         name: value
         for name, value in record.items()

@@ -334,8 +334,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
         ),
         count=prepared.count,
         order=prepared.order,
-        partial="in progress",
-    )
+    ).begun()
 
 
 def without_secrets(value: Any, key: str = "") -> Any:

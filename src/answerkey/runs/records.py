@@ -179,7 +179,7 @@ def _tool_fields(case: Case, response: Response) -> Json:
 
 
 class SetDigest:
-    """A hash of a set: independent of the order, and additive over its parts, so streams and shards agree."""
+    """A hash of a set of texts, independent of their order."""
 
     def __init__(self, total: int = 0) -> None:
         self.total = total
@@ -187,15 +187,8 @@ class SetDigest:
     def add(self, data: bytes) -> None:
         self.total = (self.total + int.from_bytes(hashlib.sha256(data).digest(), "big")) % _MODULUS
 
-    def merge(self, other: SetDigest) -> None:
-        self.total = (self.total + other.total) % _MODULUS
-
     def text(self) -> str:
         return f"{self.total:064x}"[:16]
-
-    def hex(self) -> str:
-        """All of it, as the tallies of parts store it."""
-        return f"{self.total:x}"
 
 
 def add_answer(digest: SetDigest, case: Case, response: Response) -> None:

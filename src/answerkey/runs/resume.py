@@ -16,7 +16,6 @@ from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Options
 from answerkey.runs.format1 import is_format1
 from answerkey.runs.manifest import (
-    IN_PROGRESS,
     MANIFEST,
     AcceptedChange,
     Manifest,
@@ -219,15 +218,15 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         cases = _reposition(folder, manifest, prepared, state)
     if state.count(Progress.FINISHED) >= prepared.answers:
         # The run may have been killed before it wrote this.
-        write_manifest(folder, sealed(folder, replace(manifest, count=prepared.count, partial="")))
+        complete = replace(manifest, count=prepared.count, partial="", damage="")
+        write_manifest(folder, sealed(folder, complete))
         raise AlreadyFinished(folder, prepared.count)
     if prepared.suite.path:
         suite = str(prepared.suite.path.resolve())
     else:
         suite = manifest.suite
-    return Resumed(
-        replace(manifest, suite=suite, count=prepared.count, partial=IN_PROGRESS), state, cases
-    )
+    begun = replace(manifest, suite=suite, count=prepared.count).begun()
+    return Resumed(begun, state, cases)
 
 
 def _refuse_format1(folder: Path, manifest: Manifest) -> None:

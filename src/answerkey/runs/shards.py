@@ -21,7 +21,7 @@ import msgspec
 from answerkey.files import json_line, read_as, write_file
 from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Stop
-from answerkey.runs.manifest import IN_PROGRESS, Manifest, write_manifest
+from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.records import to_json
 from answerkey.runs.state import Progress
 from answerkey.runs.store import FolderStore, is_run, locked, prepare_resume
@@ -121,7 +121,7 @@ class ShardedRun:
         write_file(folder / CASES, b"\n".join(lines))
         # Last: a folder with run.json is a complete shard.
         count = len({place // self.manifest.repeats.times for place, _ in part})
-        manifest = replace(self.manifest, count=count, partial=IN_PROGRESS, records=None)
+        manifest = replace(self.manifest, count=count).begun()
         write_manifest(folder, manifest)
         return folder
 

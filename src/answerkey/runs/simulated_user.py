@@ -199,10 +199,11 @@ def read_user_reply(text: str) -> UserReply:
             return UserReply("", Ended.MISSED, None)
         if message:
             return UserReply(message, None, None)
-    message = text.strip()[:_LONGEST_MESSAGE]
-    if not message or message.startswith("{"):
+    reply = text.strip()[:_LONGEST_MESSAGE]
+    is_broken_json = reply[:1] == "{"
+    if not reply or is_broken_json:
         return UserReply("", Ended.MISSED, None)
-    return UserReply(message, None, None)
+    return UserReply(reply, None, None)
 
 
 def simulate_user(

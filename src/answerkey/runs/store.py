@@ -31,7 +31,13 @@ from answerkey.runs.database import (
     open_to_write,
 )
 from answerkey.runs.format1 import PARTS, RESPONSES, SCORES, import_run, is_format1
-from answerkey.runs.manifest import IN_PROGRESS, MANIFEST, Manifest, stored_in, stored_manifest
+from answerkey.runs.manifest import (
+    MANIFEST,
+    Completeness,
+    Manifest,
+    stored_in,
+    stored_manifest,
+)
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.run_writer import RowRules, RunWriter, Scored, mark_finished
 from answerkey.runs.salvage import MOST_CHECKED, is_damaged, salvage
@@ -39,7 +45,6 @@ from answerkey.runs.state import Progress, RunState
 from answerkey.types import Outcome, Profile
 
 LOCK = "run.lock"
-DAMAGED = "damaged: "  # begins the reason why a run is partial, where records are missing
 _FILES = (MANIFEST, DATABASE, f"{DATABASE}-wal", RESPONSES, SCORES, PARTS)
 
 
@@ -144,7 +149,7 @@ def read_manifest(folder: Path) -> Manifest:
     manifest = stored_manifest(folder)
     loss = _describe_loss(folder, file_state(folder))
     if loss:
-        return replace(manifest, partial=f"{DAMAGED}{loss}")
+        return manifest.with_damage(loss)
     return manifest
 
 
@@ -162,7 +167,7 @@ def file_state(folder: Path) -> str:
 def _describe_loss(folder: Path, state: str) -> str:
     """What a run lacks, compared with what it recorded when it ended; empty if nothing."""
     manifest = stored_manifest(folder)
-    if manifest.partial == IN_PROGRESS:
+    if manifest.completeness is Completeness.IN_PROGRESS:
         return ""
     try:
         return _compare_with_manifest(folder, manifest)

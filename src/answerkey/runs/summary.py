@@ -67,6 +67,7 @@ class RunInfo:
     name: str = ""
     created: str = ""
     partial: str = ""
+    damage: str = ""
     selected: int | None = None
     profile: ProfileInfo = ProfileInfo()
     notes: tuple[str, ...] = ()
@@ -85,9 +86,17 @@ class RunInfo:
         about = ProfileInfo(
             profile.get("name"), run.profile_version, run.profile_digest, profile.get("scale", 1)
         )
-        same = ("name", "created", "partial", "notes", "changes", "settings", "fingerprint")
         return RunInfo(
-            selected=run.count, profile=about, **{name: getattr(run, name) for name in same}
+            name=run.name,
+            created=run.created,
+            partial=run.partial,
+            damage=run.damage,
+            selected=run.count,
+            profile=about,
+            notes=run.notes,
+            changes=run.changes,
+            settings=run.settings,
+            fingerprint=run.fingerprint,
         )
 
 
@@ -167,9 +176,11 @@ class Summary:
             name: {"count": n, "share": n / count if count else None}
             for name, n in self.bands.items()
         }
+        run = msgspec.to_builtins(self.run, enc_hook=str)
+        del run["damage"]  # `partial` names it
         return {
             "timestamp": self.timestamp,
-            **msgspec.to_builtins(self.run, enc_hook=str),
+            **run,
             **self.figures.to_json(),
             "performance": {"bands": bands, "pass_rate": self.figures.pass_rate},
             "by_type": {name: _group_json(part) for name, part in self.by_type.items()},

@@ -17,7 +17,7 @@ from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
 from answerkey.runs.control import Selection
 from answerkey.runs.database import DATABASE
-from answerkey.runs.manifest import IN_PROGRESS, MANIFEST, Manifest
+from answerkey.runs.manifest import MANIFEST, Completeness, Manifest
 from answerkey.runs.store import (
     LOCK,
     file_state,
@@ -263,12 +263,14 @@ def _changed_parts(old: dict[str, str], new: dict[str, str]) -> list[str]:
     return [part for part in changed if part not in ("answers", "settings")]
 
 
+IN_PROGRESS = "in progress"
+
+
 def state_of(folder: Path, manifest: Manifest) -> str:
     """`finished`, `partial`, `in progress`, or `interrupted` where a run ended without recording it."""
-    partial = manifest.partial
-    if not partial:
+    if manifest.completeness is Completeness.COMPLETE:
         return "finished"
-    if partial != IN_PROGRESS:
+    if manifest.completeness is not Completeness.IN_PROGRESS:
         return "partial"
     # Whether a process holds the lock, from the system's list: trying to lock could get in its way.
     with suppress(OSError):
@@ -302,7 +304,8 @@ def _parse_summary(path: Path, changed: int) -> Summary | None:
 def summary_of_run(folder: Path, manifest: Manifest) -> Summary:
     """The summary of a run; counted now for one without reports."""
     summary = read_summary(folder) or _count_summary(folder, file_state(folder))
-    return replace(summary, run=replace(summary.run, partial=manifest.partial))
+    run = replace(summary.run, partial=manifest.partial, damage=manifest.damage)
+    return replace(summary, run=run)
 
 
 @lru_cache(maxsize=16)

@@ -13,11 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from answerkey.files import json_line
-from answerkey.runs.manifest import IN_PROGRESS
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.store import open_reader, read_manifest
 from answerkey.text import short_label
-from answerkey.viewer.library import requested_run, state_of
+from answerkey.viewer.library import IN_PROGRESS, requested_run, state_of
 from answerkey.viewer.render import respond
 
 _LATEST = 12  # cases listed
