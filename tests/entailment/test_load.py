@@ -100,6 +100,15 @@ def test_a_reranker_is_refused(tmp_path: Path) -> None:
         load(folder)
 
 
+def test_a_model_that_writes_text_is_refused(tmp_path: Path) -> None:
+    folder = make_number(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = ["T5ForConditionalGeneration"]
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(SettingsError, match="is a T5ForConditionalGeneration"):
+        load(folder)
+
+
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram"])
 def test_a_word_at_the_end_of_a_long_premise_is_read(tmp_path: Path, kind: str) -> None:
     """The tiny models read 32 tokens; in them the deciding word may stand in the premise too."""

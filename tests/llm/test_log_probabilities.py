@@ -7,8 +7,13 @@ import math
 from typing import Any
 
 import pytest
-from tests.llm.test_providers import anthropic_reply, gemini_reply, open_endpoint, openai_reply
 from tests.support.loopback import Bot
+from tests.support.provider_replies import (
+    anthropic_reply,
+    gemini_reply,
+    open_endpoint,
+    openai_reply,
+)
 
 from answerkey.llm.log_probabilities import LogProbabilities, read_yes_probability
 

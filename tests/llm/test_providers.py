@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.support.loopback import Bot
+from tests.support.provider_replies import (
+    REPLIES,
+    anthropic_reply,
+    dialect_of,
+    gemini_reply,
+    make_cut,
+    make_error,
+    make_refusal,
+    make_settings,
+    open_endpoint,
+)
 
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import EndpointError
@@ -33,61 +43,6 @@ MESSAGES = [
     {"role": "assistant", "content": "Which?"},
     {"role": "user", "content": "This."},
 ]
-
-
-def openai_reply(text: str, finish: str = "stop") -> dict[str, Any]:
-    message = {"role": "assistant", "content": text, "refusal": None}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "model": "served",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-    }
-
-
-def anthropic_reply(text: str, stop: str = "end_turn") -> dict[str, Any]:
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "served",
-        "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": text}],
-        "stop_reason": stop,
-        "usage": {"input_tokens": 11, "output_tokens": 7},
-    }
-
-
-def gemini_reply(text: str, finish: str = "STOP") -> dict[str, Any]:
-    parts = [{"text": "hm", "thought": True}, {"text": text}]
-    return {
-        "candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": finish}],
-        "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 7},
-        "modelVersion": "served",
-    }
-
-
-REPLIES: dict[str, Callable[..., dict[str, Any]]] = {
-    "openai": openai_reply,
-    "anthropic": anthropic_reply,
-    "gemini": gemini_reply,
-}
-
-
-def make_settings(preset: str, bot: Bot, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    facts = PRESETS[preset]
-    if variable := facts.get("api_key_env"):
-        monkeypatch.setenv(variable, "secret-key")
-    return {"preset": preset, "base_url": f"{bot.url}/v1", "model": facts.get("model", "m")}
-
-
-def open_endpoint(preset: str, bot: Bot, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    settings = make_settings(preset, bot, monkeypatch)
-    return Endpoint(read_chat(settings, ChatTable, "[judge]"))
-
-
-def dialect_of(preset: str) -> str:
-    return PRESETS[preset].get("api", "openai")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -136,7 +91,7 @@ def test_the_request_of_gemini(monkeypatch: pytest.MonkeyPatch) -> None:
         reply = endpoint.complete(MESSAGES, SCHEMA)
         endpoint.close()
         (request,) = bot.requests
-    assert request["path"] == "/v1/models/gemini-2.5-flash:generateContent"
+    assert request["path"] == "/v1/models/gemini-3.5-flash-lite:generateContent"
     body = request["body"]
     assert body["systemInstruction"] == {"parts": [{"text": "You judge."}]}
     assert [each["role"] for each in body["contents"]] == ["user", "model", "user"]
@@ -147,35 +102,6 @@ def test_the_request_of_gemini(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (reply.text, reply.reasoning) == (VERDICT, "hm")
 
 
-@pytest.mark.parametrize(
-    ("preset", "body"),
-    [
-        ("openai", openai_reply("", "content_filter")),
-        ("anthropic", anthropic_reply("", "refusal")),
-        ("gemini", gemini_reply("", "SAFETY")),
-        ("gemini", {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}),
-    ],
-)
-def test_a_refusal_is_a_refusal(
-    preset: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ask(preset, body, monkeypatch).refusal
-
-
-@pytest.mark.parametrize(
-    ("preset", "body"),
-    [
-        ("openai", openai_reply("{", "length")),
-        ("anthropic", anthropic_reply("{", "max_tokens")),
-        ("gemini", gemini_reply("{", "MAX_TOKENS")),
-    ],
-)
-def test_a_reply_that_was_cut_is_marked(
-    preset: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ask(preset, body, monkeypatch).truncated
-
-
 def ask(preset: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Reply:
     with Bot(lambda _: body) as bot:
         endpoint = open_endpoint(preset, bot, monkeypatch)
@@ -184,20 +110,39 @@ def ask(preset: str, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> R
     return reply
 
 
-ERRORS = {
-    "openai": {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}},
-    "anthropic": {
-        "type": "error",
-        "error": {"type": "authentication_error", "message": "invalid x-api-key"},
-    },
-    "gemini": {"error": {"code": 401, "message": "API key not valid", "status": "UNAUTHENTICATED"}},
-}
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_refusal_is_a_refusal(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(preset, make_refusal(preset), monkeypatch).refusal
 
 
-@pytest.mark.parametrize("preset", REPLIES)
-def test_a_wrong_key_stops_at_once(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    reply = (401, "application/json", json.dumps(ERRORS[preset]).encode())
-    with Bot(lambda _: reply) as bot:
+def test_a_prompt_that_gemini_blocks_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}
+    assert ask("gemini", body, monkeypatch).refusal
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_reply_that_was_cut_is_marked(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(preset, make_cut(preset), monkeypatch).truncated
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_wrong_key_or_model_stops_at_once(
+    preset: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Bot(lambda _: make_error(preset, status, "no such thing")) as bot:
+        endpoint = open_endpoint(preset, bot, monkeypatch)
+        with pytest.raises(EndpointError, match="no such thing"):
+            endpoint.complete(MESSAGES[:2])
+        endpoint.close()
+        assert len(bot.requests) == 1
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_used_up_quota_stops_at_once(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # DeepSeek and OpenRouter answer 402, the others 429 with a message about the quota.
+    status = 402 if preset in ("deepseek", "openrouter") else 429
+    with Bot(lambda _: make_error(preset, status, "You exceeded your current quota")) as bot:
         endpoint = open_endpoint(preset, bot, monkeypatch)
         with pytest.raises(EndpointError):
             endpoint.complete(MESSAGES[:2])
@@ -205,17 +150,60 @@ def test_a_wrong_key_stops_at_once(preset: str, monkeypatch: pytest.MonkeyPatch)
         assert len(bot.requests) == 1
 
 
-@pytest.mark.parametrize("preset", REPLIES)
-def test_a_busy_endpoint_is_asked_again(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    busy = {"openai": 429, "anthropic": 529, "gemini": 503}[preset]
-    answers = [
-        (busy, "application/json", b'{"error": {"message": "Overloaded"}}'),
-        REPLIES[preset](VERDICT),
-    ]
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_busy_endpoint_is_asked_again(
+    preset: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if preset == "anthropic" and status == 503:
+        status = 529  # its "overloaded_error"
+    answers = [make_error(preset, status, "Overloaded"), REPLIES[dialect_of(preset)](VERDICT)]
     with Bot(lambda _: answers.pop(0)) as bot:
         endpoint = open_endpoint(preset, bot, monkeypatch)
         assert endpoint.complete(MESSAGES[:2], SCHEMA).text == VERDICT
         endpoint.close()
+        assert len(bot.requests) == 2
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_structured_output_is_asked_for_as_the_provider_documents_it(
+    preset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Bot(lambda _: REPLIES[dialect_of(preset)](VERDICT)) as bot:
+        endpoint = open_endpoint(preset, bot, monkeypatch)
+        endpoint.complete(MESSAGES[:2], SCHEMA)
+        endpoint.close()
+        (request,) = bot.requests
+    body = request["body"]
+    if preset == "anthropic":
+        form = body["output_config"]["format"]["type"]
+    elif preset == "gemini":
+        form = "json_schema" if "responseJsonSchema" in body["generationConfig"] else ""
+    else:
+        form = body["response_format"]["type"]
+    assert form == PRESETS[preset]["structured_output"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_form_that_is_refused_is_asked_for_in_another_way(
+    preset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each endpoint refuses every form but the prompt; the verdict comes all the same, and the form is remembered."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        config = body.get("generationConfig", {})
+        forms = ("response_format", "output_config", "tools")
+        if any(name in body for name in forms) or "responseMimeType" in config:
+            return make_error(preset, 400, "this form is not supported")
+        return REPLIES[dialect_of(preset)](VERDICT)
+
+    with Bot(answer) as bot:
+        endpoint = open_endpoint(preset, bot, monkeypatch)
+        assert endpoint.complete(MESSAGES[:2], SCHEMA).text == VERDICT
+        tried = len(bot.requests)
+        assert endpoint.complete(MESSAGES[:2], SCHEMA).text == VERDICT
+        endpoint.close()
+        assert len(bot.requests) == tried + 1
 
 
 def test_a_schema_that_is_refused_is_asked_for_as_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,6 +230,6 @@ def test_a_schema_that_is_refused_is_asked_for_as_a_tool(monkeypatch: pytest.Mon
 
 
 def test_settings_of_the_default_model_do_not_count_for_another() -> None:
-    settings = read_chat({"preset": "groq", "model": "other"}, ChatTable, "[judge]")
+    settings = read_chat({"preset": "deepseek", "model": "other"}, ChatTable, "[judge]")
     assert settings.structured_output is None
-    assert read_chat("groq", ChatTable, "[judge]").structured_output == "json_object"
+    assert read_chat("deepseek", ChatTable, "[judge]").structured_output == "json_object"

@@ -57,7 +57,7 @@ def test_presets(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_groq_is_what_the_preset_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk_1")
     settings = read_settings("groq")
-    assert (settings.model, settings.api_key_env) == ("llama-3.3-70b-versatile", "GROQ_API_KEY")
+    assert (settings.model, settings.api_key_env) == ("openai/gpt-oss-120b", "GROQ_API_KEY")
     assert read_settings({"preset": "groq", "model": "other"}).model == "other"
 
 

@@ -22,6 +22,7 @@ from answerkey.errors import SettingsError
 
 # Log-odds of a class that a model does not have: e to the power of -30 is no probability.
 ABSENT = 30.0
+_CLASSIFIER = "ForSequenceClassification"
 _LEAST = 1e-6  # probabilities nearer to 0 or 1 have log-odds that no calibration can use
 
 
@@ -102,6 +103,13 @@ def choose_family(config: Mapping[str, Any], name: str) -> Family:
     architectures = [str(each) for each in config.get("architectures") or ()]
     if any(each.endswith("ForTokenClassification") for each in architectures):
         return Family.TOKENS
+    generative = [each for each in architectures if not each.endswith(_CLASSIFIER)]
+    if generative:
+        # Such a model has no classes: without this check, the default of two would be made up.
+        raise SettingsError(
+            f'model "{name}" is a {generative[0]}: it writes text or vectors and does not classify pairs; '
+            "choose one that ends in ForSequenceClassification or ForTokenClassification"
+        )
     count = count_classes(config)
     if count == 1:
         words = name.lower()

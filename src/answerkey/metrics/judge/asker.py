@@ -30,6 +30,9 @@ _MOST_CALLS = 4  # a re-ask, one with twice the token limit, and two with shorte
 _WINDOWS = {
     "llama-3.3-70b": 131_072,
     "llama-3.1-8b": 131_072,
+    "gpt-oss-120b": 131_072,
+    "gpt-oss-20b": 131_072,
+    "gpt-6-luna": 922_000,
     "gpt-4.1": 1_000_000,
     "gpt-4o": 128_000,
     "gpt-3.5-turbo": 16_385,

@@ -35,7 +35,7 @@ class Jury:
     """Asks all its judges and gives one score. A judge that stops working is left out for the rest of the run.
 
     >>> Jury([load_judge("groq"), load_judge("ollama")]).name  # doctest: +SKIP
-    'jury of llama-3.3-70b-versatile, llama3.2'
+    'jury of openai/gpt-oss-120b, llama3.2'
     """
 
     def __init__(self, judges: Sequence[Judge]) -> None:
