@@ -147,7 +147,7 @@ def test_names_of_other_tools_run_the_offline_equivalent(
         {"question": "Open?", "answer": "Yes.", "expected": "Yes.", "contexts": ["We are open."]}
     ]
     with caplog.at_level(logging.WARNING, logger="answerkey"):
-        run = ak.evaluate(rows, metrics=[name], embedding="none" if False else None, progress=False)
+        run = ak.evaluate(rows, metrics=[name], progress=False)
     assert list(run[0].scores) == [ours]
     assert f'"{name}" is a metric of' in caplog.text
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import answerkey as ak
-from answerkey.errors import InputError
+from answerkey.errors import InputError, SettingsError
 from answerkey.profiles import load_profile
 from answerkey.types import Status
 
@@ -80,13 +80,128 @@ def test_a_case_that_passed_has_no_complaint(cli: Cli, write: Write, tmp_path: P
 
 
 def test_a_perfect_run_of_the_example_has_no_reading(cli: Cli, tmp_path: Path) -> None:
-    shown = cli("run", EXAMPLES / "rag-docs" / "suite.toml", "--out", tmp_path)
+    suite = EXAMPLES / "rag-docs" / "suite.toml"
+    shown = cli("run", suite, "--out", tmp_path)
+    run = ak.run_suite(suite, out=tmp_path, progress=False)
+    texts = [shown.out, repr(run), *(outcome.verdict.justification for outcome in run)]
+    assert all(outcome.verdict.passed for outcome in run)
     for reading in ("off-topic retrieval", "too little evidence", "unsupported claims"):
-        assert reading not in shown.out
+        assert not any(reading in text for text in texts)
 
 
-def test_rag_does_not_use_the_cosine_that_calls_right_answers_hallucinated() -> None:
+def test_rag_does_not_use_the_cosine_that_calls_right_answers_hallucinated(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     assert "answer_hallucination" not in load_profile("rag").metrics
+    contexts = ["Ana Silva has been the CFO of the group since 2021."]
+    row = {"question": "Who is the CFO?", "expected": "Ana Silva", "contexts": contexts}
+    rows = [
+        {**row, "id": "right", "answer": "The CFO is Ana Silva."},
+        {**row, "id": "wrong", "answer": "The CFO is Bo Lind."},
+    ]
+    run = ak.evaluate(rows, profile="rag", progress=False)
+    assert [outcome.verdict.passed for outcome in run] == [True, False]
+    assert run["wrong"].verdict.why == "Says Bo Lind, expected Ana Silva; passage 1 says Ana Silva."
+    shown = cli("score", write("a.json", rows), "--profile", "rag", "--out", tmp_path)
+    assert f"  wrong: {run['wrong'].verdict.why}\n" in shown.out
+    assert "hallucination" not in shown.out
+
+
+def test_metrics_without_a_profile_pass_nothing(cli: Cli, write: Write, tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "question": "Capital of France?", "expected": "Paris", "answer": "Berlin"},
+        {"id": "b", "question": "Capital of Italy?", "expected": "Rome", "answer": "Rome"},
+    ]
+    run = ak.evaluate(rows, metrics=["answer_agreement"], progress=False)
+    assert run.passed is None
+    assert [outcome.case.id for outcome in run.worst()] == ["a", "b"]
+    with pytest.raises(SettingsError, match="no profile"):
+        run.failures()
+    cases = write("a.json", rows)
+    shown = cli("score", cases, "--metrics", "answer_agreement", "--out", tmp_path)
+    assert shown.code == 0
+    assert "pass rate" not in shown.out
+    assert "passed" not in shown.last_line
+
+
+@pytest.mark.parametrize("judge", ["gpt4", "opnai"])
+def test_an_unknown_judge_is_refused(cli: Cli, write: Write, judge: str) -> None:
+    for metrics in ({"profile": "rag"}, {"metrics": ["token_f1"]}):
+        with pytest.raises(SettingsError, match=judge):
+            ak.evaluate([LUNCH], judge=judge, progress=False, **metrics)
+    for options in (("--profile", "rag"), ("--metrics", "token_f1")):
+        shown = cli("score", write("a.json", [LUNCH]), *options, "--judge", judge)
+        assert (shown.code, judge in shown.last_line) == (2, True), shown.err
+
+
+def test_a_judge_that_is_given_is_used(cli: Cli, write: Write, tmp_path: Path) -> None:
+    run = ak.evaluate([LUNCH], profile="rag", judge=_strict, progress=False)
+    assert run[0].verdict.passed is False
+    assert run[0].scores["rubric.accuracy"].value == 0
+    (tmp_path / "strict.py").write_text(
+        f"def judge(prompt):\n    return {_strict('')!r}\n", encoding="utf-8"
+    )
+    write("a.json", [LUNCH])
+    settings = 'cases = ["a.json"]\nprofile = "rag"\njudge = {call = "strict:judge"}\n'
+    suite = write("suite.toml", settings + '[target]\nkind = "recorded"\n')
+    shown = cli("run", suite, "--no-charts")
+    assert "rubric.accuracy" in shown.out, shown.err
+    assert "pass rate 0 %" in shown.out
+
+
+def _strict(prompt: str) -> str:
+    return (
+        '{"accuracy": 0, "completeness": 0, "citation_quality": 0, "coherence": 0, '
+        '"score": 0, "reason": "wrong", "reasoning": "wrong"}'
+    )
+
+
+def test_a_judge_that_raises_is_an_error_of_the_case() -> None:
+    run = ak.evaluate([LUNCH], profile="rag", judge=lambda prompt: 1 / 0, progress=False)
+    assert (run.passed, run[0].verdict.status) == (False, Status.ERROR)
+    assert "ZeroDivisionError" in run[0].verdict.why
+
+
+def test_the_local_judge_says_when_it_is_not_needed(
+    cli: Cli, write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ak.evaluate([LUNCH], profile="rag", judge="local", progress=False)
+    assert "judge local: not needed" in caplog.text
+    caplog.clear()
+    cases = write("a.json", [LUNCH])
+    shown = cli("score", cases, "--profile", "rag", "--judge", "local", "--out", tmp_path)
+    assert "judge local: not needed" in shown.err + caplog.text
+
+
+def test_results_beside_documents_are_never_read_as_documents(
+    cli: Cli, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = tmp_path / "docs"
+    write("docs/manual.txt", "Refunds\n\nRefunds take 5 business days.\n")
+    rows = [{"question": "How long do refunds take?", "expected": "5 business days"}]
+    target = {"kind": "rag", "documents": str(documents)}
+    for _ in range(2):
+        run = ak.evaluate(
+            rows, profile="rag", target=target, out=documents / "results", progress=False
+        )
+        assert set(run[0].response.sources) == {"manual.txt"}
+    table = write("q.csv", "question,expected\nHow long do refunds take?,5 business days\n")
+    monkeypatch.chdir(tmp_path)
+    shown = cli("run", documents / "manual.txt", "--dataset", table, "--no-charts")
+    assert shown.code == 0, shown.err
+    assert str(tmp_path / "results") in shown.last_line
+
+
+@pytest.mark.slow
+def test_no_wrong_answer_of_the_demo_is_perfect(cli: Cli, tmp_path: Path) -> None:
+    """S04 asks for last year's sales; the first version of the bot gives those of one month."""
+    suite = Path(ak.__file__).parent / "demo" / "world" / "kpi-v1.toml"
+    run = ak.run_suite(suite, out=tmp_path / "python", progress=False)
+    case = run["S04"]
+    assert "103,456,560" not in (case.response.answer or "")
+    assert (case.verdict.status, case.verdict.kind) == (Status.FAILED, "wrong figure")
+    shown = cli("run", suite, "--out", tmp_path / "shell", "--no-charts", "--only", "S04")
+    assert f"S04: {case.verdict.why}" in shown.out
 
 
 def test_a_missing_answer_is_named_as_such(cli: Cli, write: Write, tmp_path: Path) -> None:
@@ -110,6 +225,9 @@ def test_a_missing_answer_is_the_same_in_rows_and_in_a_data_frame(missing: objec
         assert (verdict.status, verdict.kind) == (Status.FAILED, "no answer")
 
 
-def test_data_without_answers_is_refused_at_once() -> None:
+def test_data_without_answers_is_refused_at_once(cli: Cli, write: Write) -> None:
+    rows = [{"question": "q", "expected": "a"}]
     with pytest.raises(InputError, match='no column "answer"'):
-        ak.evaluate([{"question": "q", "expected": "a"}], profile="rag", progress=False)
+        ak.evaluate(rows, profile="rag", progress=False)
+    shown = cli("score", write("a.json", rows), "--profile", "rag")
+    assert (shown.code, 'no column "answer"' in shown.last_line) == (2, True), shown.err

@@ -242,7 +242,10 @@ def _refuse_unused_judge(suite: Suite, judge: object, scorer: Scorer) -> None:
     if judge is None:
         load_judge(suite.judge, folder=suite.folder).close()
         if _is_local(suite.judge):
-            return  # the metrics are local already
+            log.warning(
+                "judge local: not needed, because every metric of this run is local already"
+            )
+            return
     raise SettingsError(
         "judge: no metric of this run asks a judge; leave the judge out, or use the profile rag "
         "or rubric, or a metric such as judge.faithfulness"
