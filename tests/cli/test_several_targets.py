@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.fake_endpoint import FakeEndpoint, completion
+from tests.support.fake_endpoint import FakeEndpoint, Request, Said, completion
 
 BOTS = """
 import os, time
@@ -114,6 +114,71 @@ def test_prompts_multiply_the_targets(cli, write, tmp_path):
         for path in (tmp_path / "results").iterdir()
     }
     assert rates == {"s-long": 0.0, "s-short": 1.0}
+
+
+GRID = """
+name = "s"
+cases = ["cases.json"]
+metrics = {{exact_match = 1}}
+[run]
+workers = 2
+{targets}
+[[prompts]]
+name = "short"
+system = "Short answers."
+[[prompts]]
+name = "long"
+system = "Long answers."
+"""
+MODELS = {"large": (19, 0.03), "small": (18, 0.001), "poor": (3, 0.0001)}
+
+
+def answer_as_model(request: Request) -> Said:
+    """The model decides how many questions are right; long answers are wrong twice as often."""
+    right, cost = MODELS[request.body["model"]]
+    if "Long" in request.text:
+        right -= 20 - right
+        cost *= 2
+    number = int(request.text.rsplit(" ", 1)[1])
+    reply = json.loads(completion("yes" if number < right else "no").body)
+    reply["usage"]["cost"] = cost
+    return Said(body=json.dumps(reply), delay=0.05)
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_three_targets_and_two_prompts_are_killed_and_resumed(cli, write, tmp_path):
+    write(
+        "cases.json",
+        [{"id": f"q{n}", "question": f"Question {n}", "expected": "yes"} for n in range(20)],
+    )
+    with FakeEndpoint(answer_as_model) as fake:
+        targets = "\n".join(
+            f'[[targets]]\nname = "{name}"\nopenai = "{fake.base_url}"\nmodel = "{name}"\n'
+            'cost = "$.usage.cost"'
+            for name in MODELS
+        )
+        suite = write("s.toml", GRID.format(targets=targets))
+        command = [sys.executable, "-m", "answerkey", "run", str(suite), "--no-charts", "-q"]
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while len(fake.requests) < 55 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        finished = list((tmp_path / "results").glob("*/summary.json"))
+        assert 0 < len(finished) < 6, "killed in the middle"
+        shown = cli("run", suite, "--no-charts", "--resume", "--json")
+        assert shown.code == 0, shown.err
+        in_flight = 2  # workers
+        assert 120 <= len(fake.requests) <= 120 + in_flight
+    rows = {Path(row["run"]).name.rsplit("_", 2)[0]: row for row in shown.json["runs"]}
+    names = {f"s-{model}-{prompt}" for model in MODELS for prompt in ("short", "long")}
+    assert rows.keys() == names
+    assert [name for name, row in rows.items() if row["standing"] == "best"] == ["s-large-short"]
+    assert [name for name, row in rows.items() if row["cheapest_not_worse"]] == ["s-small-short"]
+    assert all(row["scored"] == 20 for row in rows.values())
 
 
 @pytest.mark.parametrize(

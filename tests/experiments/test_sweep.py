@@ -77,10 +77,11 @@ def test_the_command_writes_every_file(tmp_path: Path) -> None:
     sentence = told["best"]["sentence"]
     assert sentence in (folder / "report.txt").read_text()
     assert "## Methods" in (folder / "report.md").read_text()
-    title = json.loads((folder / "charts.json").read_text())["4_comprehensive_comparison"]["title"][
-        "text"
-    ]
-    assert " ".join(title).lower() == sentence.lower()
+    charts = json.loads((folder / "charts.json").read_text())
+    heading = charts["4_comprehensive_comparison"]["title"]
+    assert heading["text"] == "Every α and K"
+    assert " ".join(heading["subtitle"]).lower().startswith(f"{sentence.lower()}.")
+    assert all(len(chart["title"]["text"]) < 40 for chart in charts.values())
 
 
 def test_without_alphas_and_ks_the_three_standard_tests_are_run(tmp_path: Path) -> None:

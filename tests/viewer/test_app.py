@@ -253,7 +253,7 @@ def test_a_judges_preferences_stand_beside_the_answers(cli: Any, tmp_path: Path)
 def test_the_label_desk_is_blind(app: Any) -> None:
     told = ask(app, "/label/bot_1?format=json").json()
     assert set(told["case"]) == {
-        "id", "question", "history", "expected", "error", "answer_length", "answer_cut", "sources", "answer", "passages",
+        "id", "question", "history", "expected", "has_expected", "error", "answer_length", "answer_cut", "sources", "answer", "passages",
         "sentences", "unsupported",
     }  # fmt: skip
     page = ask(app, "/label/bot_1").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,27 @@ def test_a_form_that_breaks_off_is_dropped(desk: Any, tmp_path: Path) -> None:
 
     anyio.run(post)  # an error would be raised here, and printed by the server
     assert not (tmp_path / "bot_1" / "labels.jsonl").exists()
+
+
+def test_the_corrected_rate_follows_each_label(desk: Any) -> None:
+    assert ask(desk, "/label/bot_1?format=json").json()["corrected"] is None
+    for n in range(3):
+        address = f"/run/bot_1/case/{n}/label"
+        assert ask(desk, address, method="POST", body=b"label=right", origin=_ORIGIN).status == 303
+    data = ask(desk, "/label/bot_1?format=json").json()
+    assert data["corrected"]["rate"] == 1.0
+    assert "Corrected pass rate 100 %, 95 % interval" in ask(desk, "/label/bot_1").text
+
+
+def test_a_label_column_of_the_data_is_used_and_shown(tmp_path: Path) -> None:
+    outcomes = [plain(n) for n in range(6)]
+    labelled = [
+        replace(each, case=replace(each.case, extra={"label": n % 2}))
+        for n, each in enumerate(outcomes)
+    ]
+    make_run(tmp_path / "bot_1", labelled, "bot", reports=None)
+    app = make_app(tmp_path, Rules())
+    data = ask(app, "/label/bot_1?format=json").json()
+    assert (data["from_column"], data["corrected"]["rate"]) == (6, 0.5)
+    assert "6 labels are from the column" in ask(app, "/label/bot_1").text
+    assert "label in the data: right" in ask(app, "/run/bot_1/case/1").text

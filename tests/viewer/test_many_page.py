@@ -59,3 +59,13 @@ def test_answers_stand_in_columns_and_disputed_cases_come_first(three_bots: Any)
 def test_fewer_than_two_runs_ask_for_a_choice(three_bots: Any) -> None:
     assert "Choose at least two runs" in ask(three_bots, "/many").text
     assert ask(three_bots, "/many?run=nowhere&run=bot_large").status == 404
+
+
+def test_runs_of_one_bot_have_titles_of_their_own(tmp_path: Path) -> None:
+    for name in ("v1", "v2"):
+        scores = {"keyword_recall": Score(1.0), "groundedness": Score(1.0)}
+        outcomes = [outcome(Case(f"c{n}", "q?"), Response("a"), scores) for n in range(3)]
+        target = {"settings": {"target": {"name": "same"}}}
+        make_run(tmp_path / name, outcomes, f"suite-{name}", reports=None, **target)
+    data = ask(make_app(tmp_path, Rules()), "/many?run=v1&run=v2&format=json").json()
+    assert data["bots"] == {"v1": "suite-v1", "v2": "suite-v2"}

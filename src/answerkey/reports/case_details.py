@@ -42,6 +42,7 @@ def describe_blind(outcome: Outcome, longest: int | None = None) -> Details:
         "question": _clip(case.question, longest),
         "history": case.history,
         "expected": [_clip(line, longest) for line in expected_lines(outcome)],
+        "has_expected": bool(case.expected),
         "answer": None if response.answer is None else [TextPiece(answer[:longest])],
         "answer_length": len(answer),
         "answer_cut": _is_cut(answer, longest),

@@ -161,6 +161,7 @@ def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
 def comparison_values(c: Comparison) -> dict[str, Any]:
     """The values that every page of a comparison shows."""
     return {
+        "rates": format_rates(c.mcnemar) if c.mcnemar.n else "",
         "header": COLUMNS,
         "table": table_rows(c),
         "metrics": metric_rows(c),

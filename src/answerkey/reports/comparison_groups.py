@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from answerkey.comparison.by_group import ComparisonByGroup, GroupComparison
 from answerkey.comparison.number_text import format_number, format_rates
 from answerkey.reports.tables import align_columns
 from answerkey.text import format_count
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group as text; `rates` is `-` for runs without a profile."""
+
+    name: str
+    n: int
+    rates: str
+    a: str
+    b: str
+    diff: str
+    interval: str
+    p: str
 
 
 def groups_text(table: ComparisonByGroup) -> str:
@@ -14,27 +30,41 @@ def groups_text(table: ComparisonByGroup) -> str:
     header = [table.column, "n", "A", "B", "B − A", "95 % interval", "p (Holm)"]
     if has_passes:
         header.insert(2, "passed")
-    rows = [_row(group, has_passes) for group in table.groups]
+    rows = [_cells(group_row(group), has_passes) for group in table.groups]
     lines = [f"By {table.column}: {table.measure}", *align_columns([header, *rows])]
     if table.without:
         lines.append(f"{format_count(table.without, 'case')} without {table.column}")
     return "\n".join(lines)
 
 
-def _row(group: GroupComparison, has_passes: bool) -> list[str]:
+def group_row(group: GroupComparison) -> GroupRow:
     figures = group.figures
     interval = "-"
     if figures.interval is not None:
         low = format_number(figures.interval.low, sign="+")
         high = format_number(figures.interval.high, sign="+")
         interval = f"{low} to {high}"
-    row = [" ".join(group.name.split()), str(figures.n)]
-    if has_passes:
-        row.append(format_rates(group.passes) if group.passes and group.passes.n else "-")
-    row += [_number(figures.mean_a), _number(figures.mean_b)]
-    row.append("-" if figures.diff is None else format_number(figures.diff, sign="+"))
-    row += [interval, _number(figures.p_holm)]
-    return row
+    rates = "-"
+    if group.passes is not None and group.passes.n:
+        rates = format_rates(group.passes)
+    diff = "-"
+    if figures.diff is not None:
+        diff = format_number(figures.diff, sign="+")
+    return GroupRow(
+        " ".join(group.name.split()),
+        figures.n,
+        rates,
+        _number(figures.mean_a),
+        _number(figures.mean_b),
+        diff,
+        interval,
+        _number(figures.p_holm),
+    )
+
+
+def _cells(row: GroupRow, has_passes: bool) -> list[str]:
+    rates = [row.rates] if has_passes else []
+    return [row.name, str(row.n), *rates, row.a, row.b, row.diff, row.interval, row.p]
 
 
 def _number(value: float | None) -> str:

@@ -71,6 +71,11 @@ def format_weight(weight: float) -> str:
     return f"{100 * weight:.1f}".removesuffix(".0") + " %"
 
 
+def format_evidence(value: float) -> str:
+    """A likelihood ratio: figures beyond 1,000 say no more than `> 1,000`."""
+    return "> 1,000" if value > 1000 else f"{value:.2f}"
+
+
 def format_count(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
 
@@ -109,6 +114,7 @@ def _breakable(text: str) -> Markup:
 FILTERS: dict[str, Any] = {
     "breakable": _breakable,
     "count": format_count,
+    "evidence": format_evidence,
     "figure": format_figure,
     "heat": heat_class,
     "label": _label,

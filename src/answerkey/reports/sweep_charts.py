@@ -75,7 +75,7 @@ def methods_chart(sweep: Sweep, conclusions: Conclusions) -> Spec:
         "resolve": {"scale": {"x": "independent"}},
     }
     details = f"Mean at K = {sweep.ks[sweep.main]} with 95 % interval. {_scope(sweep)}"
-    return _add_heading(spec, best.sentence, details, 110)
+    return _add_heading(spec, "Retrieval methods", best.sentence, details, 110)
 
 
 def _intervals_panel(order: Sequence[str], width: int) -> Spec:
@@ -123,7 +123,7 @@ def setups_chart(sweep: Sweep, conclusions: Conclusions) -> Spec:
         f"Best {sweep.plan.select_name} of each chunking and model, with 95 % interval. "
         f"{_scope(sweep)}"
     )
-    return _add_heading(spec, conclusions.best.sentence, details)
+    return _add_heading(spec, "Chunking and models", conclusions.best.sentence, details)
 
 
 def alpha_chart(sweep: Sweep, conclusions: Conclusions) -> Spec:
@@ -139,7 +139,7 @@ def alpha_chart(sweep: Sweep, conclusions: Conclusions) -> Spec:
         text = f"best {sweep.plan.select_name} {best.value:.3f} at α = {alpha:g}"
         _mark_alpha(curves, alpha, text)
     details = f"Mean at K = {sweep.ks[sweep.main]}; bands are 95 % intervals. {_scope(sweep)}"
-    return _add_heading(curves, best.sentence, details)
+    return _add_heading(curves, "Weight of dense search, α", best.sentence, details)
 
 
 def _alpha_axis(points: Sequence[Spec]) -> Spec:
@@ -164,7 +164,7 @@ def topk_chart(sweep: Sweep, conclusions: Conclusions) -> Spec:
     curves = _curves(points, _k_axis(points))
     setting = setting_name(sweep, (row, 0), with_k=False)
     details = f"Mean at {setting}; bands are 95 % intervals. {_scope(sweep)}"
-    return _add_heading(curves, conclusions.topk.sentence, details)
+    return _add_heading(curves, "Number of passages, K", conclusions.topk.sentence, details)
 
 
 def _k_axis(points: Sequence[Spec]) -> Spec:
@@ -185,7 +185,7 @@ def grid_chart(sweep: Sweep, conclusions: Conclusions) -> Spec:
     panels = [_grid_panel(sweep, places, metric) for metric in (first, second)]
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
     details = f"Mean of each setting; the best cell is outlined. {_scope(sweep)}"
-    return _add_heading(spec, conclusions.best.sentence, details, 110)
+    return _add_heading(spec, "Every α and K", conclusions.best.sentence, details, 110)
 
 
 def _grid_panel(sweep: Sweep, places: Sequence[Setting], metric: str) -> Spec:
@@ -230,7 +230,7 @@ def radar_chart(sweep: Sweep, conclusions: Conclusions) -> Spec | None:
     )
     details = f"Mean at K = {sweep.ks[sweep.main]}. {_scope(sweep)}"
     radar = _radar([METRIC_LABELS[metric] for metric in METRICS], shapes)
-    return _add_heading(radar, finding, details, 80)
+    return _add_heading(radar, "All metrics", finding, details, 80)
 
 
 def chart_long_table(table: LongTable, source: str) -> tuple[str, Spec]:
@@ -244,8 +244,10 @@ def chart_long_table(table: LongTable, source: str) -> tuple[str, Spec]:
     details = f"Means as recorded in {source}; the file has no queries, so there are no intervals."
     finding = best_of_long_table(table)
     if table.parameter == "alpha":
-        return ALPHA_CHART, _add_heading(_curves(points, _alpha_axis(points)), finding, details)
-    return TOPK_CHART, _add_heading(_curves(points, _k_axis(points)), finding, details)
+        curves = _curves(points, _alpha_axis(points))
+        return ALPHA_CHART, _add_heading(curves, "Weight of dense search, α", finding, details)
+    curves = _curves(points, _k_axis(points))
+    return TOPK_CHART, _add_heading(curves, "Number of passages, K", finding, details)
 
 
 def best_of_long_table(table: LongTable) -> str:
@@ -259,11 +261,15 @@ def best_of_long_table(table: LongTable) -> str:
     return f"best recorded: {', '.join(best)}"
 
 
-def _add_heading(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
-    """The chart under a title that states its finding, and a subtitle that says how it was made."""
-    title = textwrap.wrap(capitalise(finding), width)
-    subtitle = textwrap.wrap(details, int(width * 1.2))
-    return {"title": {"text": title or [""], "subtitle": subtitle}, **spec}
+def _add_heading(spec: Spec, title: str, finding: str, details: str, width: int = 90) -> Spec:
+    """The chart under a short title; its subtitle states the finding, then how it was made."""
+    # The lines are for plots/*.png; a page joins them and wraps them to the width of its card.
+    characters = int(width * 1.2)
+    subtitle = [
+        *textwrap.wrap(f"{capitalise(finding)}.", characters),
+        *textwrap.wrap(details, characters),
+    ]
+    return {"title": {"text": title, "subtitle": subtitle}, **spec}
 
 
 def _colour_scale(names: Sequence[str]) -> Spec:

@@ -28,6 +28,7 @@ from answerkey.runs.manifest import Manifest, RunSettings
 from answerkey.runs.records import digest_of, digest_of_metrics
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
+from answerkey.runs.source_commit import source_commit
 from answerkey.runs.suite import Suite
 from answerkey.runs.survey import CaseSurvey
 from answerkey.targets.recorded import Recorded
@@ -337,6 +338,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
         ),
         count=prepared.count,
         order=prepared.order,
+        commit=source_commit(suite.folder),
     ).begun()
 
 

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from answerkey.errors import AnswerkeyError, StorageError
 from answerkey.text import short_label
 from answerkey.viewer.audit_page import audit_page, decide_finding
-from answerkey.viewer.case_page import case_page, keep_regression_case
+from answerkey.viewer.case_page import case_page, correct_expected, keep_regression_case
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.downloads import export_cases, run_file, sweep_file
 from answerkey.viewer.guard import Guard, Rules
@@ -27,7 +27,7 @@ from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.live_page import live_events, live_page
 from answerkey.viewer.many_page import many_page
 from answerkey.viewer.render import respond_problem
-from answerkey.viewer.run_page import run_page
+from answerkey.viewer.run_page import run_page, set_note
 from answerkey.viewer.sweep_page import sweep_page
 from answerkey.viewer.trend_page import trend_page
 from answerkey.viewer.watch_page import watch_page
@@ -53,8 +53,10 @@ _ROUTES = [
     Route("/label/{run:path}/name", set_labeller, methods=["POST"]),
     Route("/label/{run:path}", label_page),
     Route("/run/{run:path}/case/{n:int}/label", label_case, methods=["POST"]),
+    Route("/run/{run:path}/case/{n:int}/expected", correct_expected, methods=["POST"]),
     Route("/run/{run:path}/case/{n:int}/regression", keep_regression_case, methods=["POST"]),
     Route("/run/{run:path}/case/{n:int}", case_page),
+    Route("/run/{run:path}/note", set_note, methods=["POST"]),
     Route("/run/{run:path}/live", live_page),
     Route("/run/{run:path}/events", live_events),
     Route("/run/{run:path}/file/{name:path}", run_file),

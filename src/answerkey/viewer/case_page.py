@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from answerkey.calibrate.labels import read_run_labels
+from answerkey.calibrate.labels import column_label, read_run_labels
 from answerkey.errors import InputError
 from answerkey.reports.case_details import describe_case
 from answerkey.reports.rows import Rows, read_outcome, read_rows
@@ -16,6 +16,7 @@ from answerkey.reports.word_marks import WordMarks, compare_words
 from answerkey.runs.store import profile_of
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_query, select
+from answerkey.viewer.corrections import CORRECTIONS, add_correction, read_corrections
 from answerkey.viewer.forms import labeller_name, read_form
 from answerkey.viewer.library import requested_run
 from answerkey.viewer.regression import REGRESSIONS, add_regression_case, regression_answer
@@ -46,6 +47,9 @@ def case_page(request: Request) -> Response:
         "next": _neighbour(matching, place, 1),
         "query": query.address(),
         "saved": "saved" in request.query_params,
+        "correction": read_corrections(folder).get(rows.id[n]),
+        "corrections_file": str(folder / CORRECTIONS),
+        "data_label": column_label(outcome.case),
         "regression": regression_answer(library.root, rows.id[n]),
         "regression_file": str(library.root / REGRESSIONS),
     }
@@ -78,7 +82,24 @@ def _texts(request: Request, outcome: Outcome, longest: int | None) -> dict[str,
         "has_markdown": has_markdown,
         "is_raw": is_raw,
         "mark_kinds": kinds,
+        "expected_text": "\n".join(outcome.case.expected),
+        "rendered_turns": [
+            None if is_raw else render_markdown(turn.answer or "")
+            for turn in outcome.response.turns
+        ],
     }
+
+
+async def correct_expected(request: Request) -> Response:
+    """Keep the expected answer of the form in corrections.jsonl; an empty one takes it back."""
+    folder, rows, n = requested_case(request)
+    form = await read_form(request)
+    case = read_outcome(folder, rows, n).case
+    person = labeller_name(request)
+    add_correction(folder, case, form.get("expected", ""), person)
+    address = read_query(request.query_params).address()
+    case_address = request.url.path.removesuffix("/expected")
+    return RedirectResponse(f"{case_address}{address}#expected", 303)
 
 
 async def keep_regression_case(request: Request) -> Response:

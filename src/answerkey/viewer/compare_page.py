@@ -9,11 +9,13 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from answerkey.comparison.by_group import compare_by
 from answerkey.comparison.comparison import Comparison, compare_runs
 from answerkey.comparison.prefer import PreferredCase, read_preference
 from answerkey.comparison.record import comparison_json
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.comparison import COLUMNS, comparison_values
+from answerkey.reports.comparison_groups import group_row
 from answerkey.reports.rows import read_outcomes_at, read_rows
 from answerkey.reports.word_marks import LONGEST, DiffPart, word_diff
 from answerkey.runs.store import file_state, open_reader
@@ -23,10 +25,15 @@ from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond
 
 PAGE = 20
+_CASES_TO_SEE = 50  # of a run, to find the columns that its cases have
+_MOST_COLUMNS = 20
 PREFERRED = ("A preferred", "B preferred", "order decides")
 SHOWS = ("newly failing", "newly passing", "lower", "higher", *PREFERRED, "changed", "all")
 _NOTHING: dict[str, object] = {  # the page before two runs are chosen
     "comparison": None,
+    "rates": "",
+    "by": None,
+    "columns": [],
     "what_changed": [],
     "metrics": [],
     "table": [],
@@ -67,7 +74,10 @@ def compare_page(request: Request) -> Response:
         raise InputError(
             f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}'
         )
-    comparison = _compare_folders(side_a, side_b, f"{file_state(side_a)} {file_state(side_b)}")
+    state = f"{file_state(side_a)} {file_state(side_b)}"
+    comparison = _compare_folders(side_a, side_b, state)
+    columns = _group_columns(side_b)
+    column = request.query_params.get("by", "")[:200]
     preference = read_preference(side_a, side_b)
     if preference:
         preferred = {case.id: case for case in preference.results}
@@ -88,6 +98,8 @@ def compare_page(request: Request) -> Response:
         "comparison": comparison_json(comparison),
         "what_changed": comparison.changed.sentences(),
         **comparison_values(comparison),
+        "columns": columns,
+        "by": _compare_groups(side_a, side_b, column, state) if column else None,
         "show": show,
         "shows": {
             name: len(pairs)
@@ -110,6 +122,24 @@ def compare_page(request: Request) -> Response:
 @lru_cache(maxsize=16)
 def _compare_folders(a: Path, b: Path, state: str) -> Comparison:
     return compare_runs(a, b)
+
+
+@lru_cache(maxsize=16)
+def _compare_groups(a: Path, b: Path, column: str, state: str) -> dict[str, object]:
+    table = compare_by(a, b, column)
+    rows = [group_row(group) for group in table.groups]
+    return {"column": column, "measure": table.measure, "rows": rows, "without": table.without}
+
+
+def _group_columns(folder: Path) -> list[str]:
+    """The columns to group by: those with a value among the first cases of the run."""
+    columns: dict[str, None] = {}
+    for outcome in open_reader(folder).at(range(_CASES_TO_SEE)):
+        case = outcome.case
+        standard = {"type": case.type, "route": case.expected_route, "tag": case.tags}
+        columns |= dict.fromkeys(name for name, value in standard.items() if value)
+        columns |= dict.fromkeys(map(str, case.extra))
+    return list(columns)[:_MOST_COLUMNS]
 
 
 @lru_cache(maxsize=16)

@@ -21,6 +21,7 @@ from answerkey.runs.manifest import stored_manifest
 from answerkey.runs.records import result_line
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_query, select
+from answerkey.viewer.corrections import apply_correction, read_corrections
 from answerkey.viewer.library import RunLibrary, requested_run
 
 RUN_FILES = (
@@ -33,19 +34,31 @@ RUN_FILES = (
     "failures.txt",
     "junit.xml",
 )
-_MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+_MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "corrected": "application/x-ndjson",
+}
+_FILE_NAMES = {"csv": "cases.csv", "jsonl": "cases.jsonl", "corrected": "corrected.jsonl"}
 _BLOCK = 1 << 16
 
 
 def export_cases(request: Request) -> Response:
-    """The cases of the present filter, in its order, as in results.csv or results.jsonl."""
+    """The cases of the present filter, in its order, as in results.csv or results.jsonl.
+
+    `corrected` is results.jsonl with the expected answers that readers corrected: a file for
+    `answerkey score`, or for `cases` of a suite.
+    """
     _, folder = requested_run(request)
     kind = request.path_params["kind"]
     if kind not in _MEDIA_TYPES:
-        raise InputError(f'no export "{kind}": csv and jsonl are available')
+        raise InputError(f'no export "{kind}": csv, jsonl and corrected are available')
     rows = read_rows(folder)
     places = select(folder, read_query(request.query_params))
     outcomes = (read_outcome(folder, rows, n) for n in places)
+    if kind == "corrected":
+        corrections = read_corrections(folder)
+        outcomes = (apply_correction(outcome, corrections) for outcome in outcomes)
     with ExitStack() as opened:
         # All of it is written before the reply begins: a damaged case is an error page, not half
         # a file.
@@ -56,7 +69,7 @@ def export_cases(request: Request) -> Response:
         else:
             file.writelines(json_line(result_line(outcome)) + b"\n" for outcome in outcomes)
         opened.pop_all()  # it is closed when it is sent
-    headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{_FILE_NAMES[kind]}"'}
     return StreamingResponse(_read_blocks(file), media_type=_MEDIA_TYPES[kind], headers=headers)
 
 

@@ -15,6 +15,7 @@ from answerkey.viewer.many_page import newest_per_bot
 from answerkey.viewer.render import respond
 
 _MOST_KINDS = 3
+_MOST_MEANS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,12 @@ class SuiteCard:
     kinds: list[tuple[str, int]]
     runs: list[RunEntry]
     bots: int
+
+    @property
+    def means(self) -> list[tuple[str, float]]:
+        """The first metrics of a run without a pass rate."""
+        values = [(name, mean) for name, mean in self.newest.means.items() if mean is not None]
+        return values[:_MOST_MEANS]
 
     @property
     def has_trend(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -10,10 +12,20 @@ from starlette.responses import RedirectResponse, Response
 
 from answerkey.calibrate.agreement import auroc
 from answerkey.calibrate.label_order import label_order
-from answerkey.calibrate.labels import DECISION, LONGEST_NAME, RunLabels, add_label, read_run_labels
+from answerkey.calibrate.labels import (
+    DECISION,
+    LONGEST_NAME,
+    RunLabels,
+    add_label,
+    column_label,
+    read_run_labels,
+)
+from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.case_details import describe_blind
+from answerkey.reports.headline import corrected_line
 from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.runs.store import file_state, open_reader
 from answerkey.viewer.case_page import LONGEST_TEXT, requested_case
 from answerkey.viewer.case_query import read_query
 from answerkey.viewer.forms import NAME_COOKIE, labeller_name, read_form
@@ -23,6 +35,7 @@ from answerkey.viewer.render import respond
 LABEL_VALUES: dict[str, float | None] = {"right": 1.0, "wrong": 0.0, "": None}
 # So many right and so many wrong labels, before a metric can be compared with them.
 _LEAST_PER_SIDE = 2
+_CASES_TO_SEE = 50  # of a run, to find out whether its data has labels
 
 
 async def label_case(request: Request) -> Response:
@@ -56,6 +69,8 @@ def label_page(request: Request) -> Response:
     if n is None:
         n = _next_place(rows, labels, person)
     between = labels.agreement()
+    majority = {**_column_labels(folder, file_state(folder)), **labels.by_majority()}
+    corrected = rate_of_cases(rows.id, rows.quality, rows.passed, majority)
     places = {case: place for place, case in enumerate(rows.id)}
     data: dict[str, object] = {
         "run": library.key(folder),
@@ -77,7 +92,11 @@ def label_page(request: Request) -> Response:
             {"a": a or "unnamed", "b": b or "unnamed", "n": count, "kappa": kappa}
             for a, b, count, kappa in between.pairs
         ],
-        "metrics": _metric_agreement(rows, labels.by_majority()),
+        "metrics": _metric_agreement(rows, majority),
+        "rate": _share(rows.passed),
+        "corrected": corrected,
+        "corrected_line": corrected_line(corrected) if corrected else "",
+        "from_column": len(_column_labels(folder, file_state(folder))),
         "decision": DECISION,
     }
     if n is not None:
@@ -128,6 +147,27 @@ def _next_place(rows: Rows, labels: RunLabels, person: str) -> int | None:
             values[n] = value
     order = label_order(rows.quality, rows.passed, values)
     return next((n for n in order if rows.id[n] not in labelled), None)
+
+
+@lru_cache(maxsize=16)
+def _column_labels(folder: Path, state: str) -> dict[str, float]:
+    """The labels that the cases have in a column `label`.
+
+    All cases are read only if one of the first has the column: a run may have 100,000.
+    """
+    reader = open_reader(folder)
+    if not any("label" in outcome.case.extra for outcome in reader.at(range(_CASES_TO_SEE))):
+        return {}
+    labels: dict[str, float] = {}
+    for outcome in reader.outcomes():
+        label = column_label(outcome.case)
+        if label is not None:
+            labels[outcome.case.id] = label
+    return labels
+
+
+def _share(passed: Sequence[bool]) -> float | None:
+    return sum(passed) / len(passed) if passed else None
 
 
 def _metric_agreement(rows: Rows, labels: Mapping[str, float]) -> list[dict[str, object]]:

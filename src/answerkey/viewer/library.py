@@ -28,6 +28,7 @@ from answerkey.runs.store import (
 )
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.testsets.audit.saved_audit import SAVED_AUDIT
+from answerkey.viewer.run_notes import read_note
 from answerkey.watch.state import STATE_FILE
 
 SWEEP = "sweep.json"
@@ -125,6 +126,7 @@ class RunLibrary:
         manifest = read_manifest(folder)
         summary = read_summary(folder)
         profile = (manifest.profile or {}).get("name")
+        note = read_note(folder)
         entry = RunEntry(
             self.key(folder),
             manifest.name,
@@ -140,6 +142,9 @@ class RunLibrary:
             judge=judge_name(manifest.settings.judge),
             suite_file=manifest.suite or "",
             notes=manifest.notes,
+            note=note.note,
+            tags=note.tags,
+            commit=manifest.commit or "",
         )
         if summary is None:
             return entry
@@ -162,7 +167,8 @@ class RunLibrary:
 @dataclass(slots=True)
 class RunEntry:
     """A run in the list. `previous` is the run of its suite before it, `changed` the parts of the setup that differ from
-    that one, `trend` the pass rates of the suite up to it; `marks` per metric: `best`, or a `tie` with the best run."""
+    that one, `trend` the pass rates of the suite up to it; `marks` per metric: `best`, or a `tie` with the best run.
+    `notes` are what the run itself noted, `note` and `tags` what a reader wrote about it."""
 
     run: str
     name: str = ""
@@ -192,6 +198,9 @@ class RunEntry:
     judge: str = ""
     suite_file: str = ""
     notes: tuple[str, ...] = ()
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    commit: str = ""
     kinds: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
     @property

@@ -30,7 +30,7 @@ def many_page(request: Request) -> Response:
     suite = request.query_params.get("suite", "")
     chosen = request.query_params.getlist("run") or newest_per_bot(entries, suite)
     keys = list(dict.fromkeys(chosen))[:_MOST_RUNS]
-    bots = {entry.run: entry.bot for entry in entries if entry.run in keys}
+    bots = _column_titles([entry for entry in entries if entry.run in keys])
     data: dict[str, object] = {
         "suite": suite,
         "suites": list(dict.fromkeys(entry.name for entry in entries)),
@@ -65,6 +65,19 @@ def many_page(request: Request) -> Response:
         "pages": pages,
     }
     return respond(request, "many.html", data)
+
+
+def _column_titles(entries: Sequence[RunEntry]) -> dict[str, str]:
+    """A title per run: its bot, or its suite or folder where two runs have the same bot."""
+    for titles in (
+        [entry.bot for entry in entries],
+        [entry.name for entry in entries],
+    ):
+        if all(titles) and len(set(titles)) == len(entries):
+            break
+    else:
+        titles = [entry.run for entry in entries]
+    return {entry.run: title for entry, title in zip(entries, titles, strict=True)}
 
 
 def newest_per_bot(entries: Sequence[RunEntry], suite: str) -> list[str]:

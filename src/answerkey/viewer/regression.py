@@ -10,18 +10,16 @@ from pathlib import Path
 from answerkey.errors import InputError
 from answerkey.files import json_line, read_json, write_file
 from answerkey.types import Case
+from answerkey.viewer.corrections import read_expected
 
 REGRESSIONS = "regressions.jsonl"
-_LONGEST = 20_000  # characters of an edited expected answer
 
 
 def add_regression_case(root: Path, case: Case, expected: str, source: str) -> Path:
     """Write the case to regressions.jsonl in `root`; a case of the same id is replaced."""
-    text = expected.replace("\r\n", "\n").strip()
+    text = read_expected(expected)
     if not text:
         raise InputError("a regression case needs an expected answer")
-    if len(text) > _LONGEST:
-        raise InputError(f"the expected answer is longer than {_LONGEST:,} characters")
     path = root / REGRESSIONS
     lines = [line for line in _read_lines(path) if read_json(line).get("id") != case.id]
     lines.append(json_line(_case_row(case, text, source)))

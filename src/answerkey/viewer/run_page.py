@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.metrics.judge.card import card_lines
@@ -33,7 +33,9 @@ from answerkey.viewer.case_query import (
     read_query,
     select_page,
 )
+from answerkey.viewer.corrections import read_corrections
 from answerkey.viewer.downloads import RUN_FILES
+from answerkey.viewer.forms import read_form
 from answerkey.viewer.library import (
     describe_selection,
     judge_name,
@@ -43,6 +45,7 @@ from answerkey.viewer.library import (
     target_name,
 )
 from answerkey.viewer.render import respond
+from answerkey.viewer.run_notes import read_note, write_note
 
 TABS = ("cases", "charts", "tables", "about")
 _MOST_COLUMNS = 7
@@ -92,6 +95,8 @@ def run_page(request: Request) -> Response:
         "files": [name for name in RUN_FILES if (folder / name).is_file()],
         "labels": LABELS,
         "labelled": len(labels),
+        "note": read_note(folder),
+        "corrected": len(read_corrections(folder)),
         "facets": values,
         "groups": _failure_groups(query, summary),
         "setup": _describe_setup(manifest),
@@ -131,6 +136,14 @@ def run_page(request: Request) -> Response:
     )
 
 
+async def set_note(request: Request) -> Response:
+    """Keep the note and tags of the form, then show the run again."""
+    _, folder = requested_run(request)
+    form = await read_form(request)
+    write_note(folder, form.get("note", ""), form.get("tags", ""))
+    return RedirectResponse(request.url.path.removesuffix("/note"), 303)
+
+
 def _describe_setup(manifest: Manifest) -> dict[str, str]:
     """The parts of the run in words that a reader knows; hashes are elsewhere."""
     settings = manifest.settings
@@ -142,6 +155,7 @@ def _describe_setup(manifest: Manifest) -> dict[str, str]:
         "profile": (manifest.profile or {}).get("name"),
         "metrics": ", ".join(manifest.metrics),
         "cases": ", ".join(settings.cases),
+        "commit": (manifest.commit or "")[:12],
         "selected": describe_selection(settings.selection),
         "rescored from": manifest.rescore_of,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, StorageError, did_you_mean
 from answerkey.files import read_json
@@ -49,6 +51,8 @@ def sweep_page(request: Request) -> Response:
     data = {
         "sweep": library.key(folder),
         "summary": summary,
+        "setup": _describe_setup(summary),
+        "suite_lines": _suite_lines(summary),
         "choices": choices,
         "chosen": chosen,
         "rows": rows,
@@ -57,6 +61,52 @@ def sweep_page(request: Request) -> Response:
         "files": [file for file in _FILES if (folder / file).is_file()],
     }
     return respond(request, "sweep.html", data)
+
+
+def _describe_setup(summary: TomlTable) -> dict[str, str]:
+    """What was searched, and how, in words; digests stay in sweep.json."""
+    searched = summary.get("searched")
+    if not is_mapping(searched):
+        return {}
+    setup: dict[str, str] = {}
+    for key, value in searched.items():
+        values = list(value) if is_list(value) else [value]
+        text = ", ".join(_describe_value(each) for each in values)
+        if text:
+            setup[str(key).replace("_", " ")] = text
+    return setup
+
+
+def _describe_value(value: object) -> str:
+    if is_mapping(value):
+        if value.get("name"):
+            return str(value["name"])
+        return " ".join(f"{key} {_describe_value(each)}" for key, each in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _suite_lines(summary: TomlTable) -> list[str]:
+    """The lines of a suite that give the setting to use: the best one, or the default to keep."""
+    best = summary.get("best")
+    if not is_mapping(best):
+        return []
+    setting: object = best
+    if best.get("keep_default"):
+        setting = best.get("default")
+    if not is_mapping(setting) or setting.get("k") is None:
+        return []
+    lines = ["[target]", f"k = {setting['k']}", "", "[retrieval]"]
+    if setting.get("alpha") is None:
+        lines.append('fusion = "rrf"')
+    else:
+        lines.append(f"alpha = {setting['alpha']:g}")
+    cut = re.fullmatch(r"(\w+) (\d+)/(\d+)", str(setting.get("chunking", "")))
+    if cut:
+        lines += ["", "[retrieval.chunks]", f'by = "{cut[1]}"']
+        lines += [f"size = {cut[2]}", f"overlap = {cut[3]}"]
+    return lines
 
 
 def _read_choice(request: Request, choices: dict[str, list[str]]) -> dict[str, str]:

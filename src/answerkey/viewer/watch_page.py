@@ -18,6 +18,7 @@ from answerkey.watch.state import read_state
 
 _MOST_LOOKS = 100  # the newest ones are drawn
 _MOST_NEW = 20
+_LEAST_EVIDENCE = 0.01  # the lowest point of the chart; a logarithmic axis has no 0
 
 
 def watch_page(request: Request) -> Response:
@@ -58,9 +59,13 @@ def watch_charts(looks: Sequence[Look]) -> dict[str, Spec]:
     """The evidence of all series, and the main series; empty for fewer than two looks."""
     if len(looks) < 2:
         return {}
-    values = [{"look": look.number, "value": round(look.evidence, 4)} for look in looks]
+    # A logarithmic axis: evidence multiplies, and a clear change brings it to millions.
+    values = [
+        {"look": look.number, "value": max(round(look.evidence, 4), _LEAST_EVIDENCE)}
+        for look in looks
+    ]
     evidence = load_chart(
-        "watch", values=values, limit=looks[-1].limit, title="evidence", format="~g"
+        "watch", values=values, limit=looks[-1].limit, title="evidence", format="~s", scale="log"
     )
     subtitle = "dashed: the alarm; at most 5 % of watches without a change ever reach it"
     charts = {"evidence": add_title("Evidence of a change", evidence, subtitle)}
@@ -81,5 +86,7 @@ def _series_chart(main: SeriesPoint, looks: Sequence[Look]) -> Spec:
         if point.name == main.name and point.mean is not None
     ]
     title = short_label(main.name, 40)
-    spec = load_chart("watch", values=values, limit=main.baseline, title=title, format=".0%")
+    spec = load_chart(
+        "watch", values=values, limit=main.baseline, title=title, format=".0%", scale="linear"
+    )
     return add_title(f"{title} per look", spec, "dashed: the baseline")

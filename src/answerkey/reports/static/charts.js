@@ -23,7 +23,7 @@
     const spec = JSON.parse(figure.dataset.spec);
     spec.config = { ...looks[dark.matches ? "dark" : "light"], ...(spec.config || {}) };
     if (typeof spec.width === "number") spec.width = "container";
-    if (typeof spec.title?.subtitle === "string") spec.title.subtitle = lines(spec.title.subtitle, figure.clientWidth / 6.5);
+    if (spec.title?.subtitle) spec.title.subtitle = lines([spec.title.subtitle].flat().join(" "), figure.clientWidth / 6.5);
     return vegaEmbed(figure.querySelector(".plot"), spec, {
       actions: false, ast: true, renderer: "svg", logLevel: vega.Error, defaultStyle: false, tooltip: { disableDefaultStyle: true },
     }).then((drawn) => {
