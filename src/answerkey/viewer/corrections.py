@@ -65,7 +65,9 @@ def read_corrections(folder: Path) -> dict[str, Correction]:
             texts = {key: str(row.get(key) or "") for key in ("id", "expected", "by", "at")}
         except (ValueError, AttributeError):
             continue
-        corrections[texts["id"]] = Correction(**texts)
+        corrections[texts["id"]] = Correction(
+            texts["id"], texts["expected"], by=texts["by"], at=texts["at"]
+        )
     return {case: each for case, each in corrections.items() if each.expected}
 
 
