@@ -156,33 +156,95 @@ def test_a_model_that_was_not_fetched_names_the_command(
     assert json.loads(rows.read_text())["id"] == "1"
 
 
-def test_a_fetched_model_is_checked_run_and_compared(
-    cli: Callable, hub: TinyHub, write: Callable[[str, object], Path], tmp_path: Path
+FAMILIES: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "three-wordpiece": ("three classes", lambda folder: make_classes(folder, ORDER)),
+    "three-bpe": ("three classes", lambda folder: make_classes(folder, ORDER, "bpe")),
+    "three-unigram": ("three classes", lambda folder: make_classes(folder, ORDER, "unigram")),
+    "two": ("two classes", lambda folder: make_classes(folder, ("not_supported", "supported"))),
+    "number": ("one number", lambda folder: make_number(folder)),
+    "number-bpe": ("one number", lambda folder: make_number(folder, "bpe")),
+    "tokens": ("token classifier", lambda folder: make_tokens(folder)),
+    "tokens-wordpiece": ("token classifier", lambda folder: make_tokens(folder, "wordpiece")),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_family_is_fetched_resumed_checked_run_and_compared(
+    cli: Callable, hub: TinyHub, write: Callable[[str, object], Path], tmp_path: Path, family: str
 ) -> None:
+    """From the hub to a comparison; an answer with "yes" is supported, one with "no" is not, whatever the family."""
+    name = f"tiny/{family}"
+    kind, make = FAMILIES[family]
+    make(hub.root / name)
+    hub.break_after = 300
+    assert cli("models", "fetch", name).code == 3
+    assert cli("models", "fetch", name).code == 0
+    assert any(span == "bytes=300-" for _, _, span in hub.requests)
+    row = next(row for row in cli("models", "list", "--json").json if row["name"] == name)
+    assert row["kind"] == kind
+
     contexts = ["the museum opened in 1932"]
-    words = ("yes", "no")
-    answers = [f"{words[n % 2]} the museum {'opened ' * (n % 5)}." for n in range(60)]
+    answers = [f"{('yes', 'no')[n % 2]} the museum {'opened ' * (n % 5)}." for n in range(60)]
     labelled = [
         {"contexts": contexts, "answer": answer, "label": 1 - n % 2 if n % 10 else n % 2}
         for n, answer in enumerate(answers)
     ]
-    assert cli("models", "fetch", NAME).code == 0
-    shown = cli("models", "check", NAME, "--data", write("labelled.jsonl", labelled))
+    shown = cli("models", "check", name, "--data", write("labelled.jsonl", labelled))
     assert shown.code == 0, shown.err
-    assert "on 60 rows" in cli("models", "list").out
     cases = [
         {"id": str(n), "question": "q", "answer": answer, "contexts": contexts}
         for n, answer in enumerate(answers[:6])
     ]
     path = write("cases.jsonl", cases)
-    for name in ("a", "b"):
+    for side in ("a", "b"):
         shown = cli(
-            "score", path, "--metrics", "groundedness", "--entailment", NAME, "--no-charts",
-            "--out", tmp_path / name,
+            "score", path, "--metrics", "groundedness", "--entailment", name, "--no-charts",
+            "--out", tmp_path / side,
         )  # fmt: skip
         assert shown.code == 0, shown.err
-    a, b = (next((tmp_path / name).glob("*/run.json")).parent for name in "ab")
+    a, b = (next((tmp_path / side).glob("*/run.json")).parent for side in "ab")
+    scores = [json.loads(line) for line in (a / "results.jsonl").read_text().splitlines()]
+    values = [row["scores"]["groundedness"]["value"] for row in scores]
+    assert min(values[0::2]) > max(values[1::2])
     fingerprint = json.loads((a / "run.json").read_text())["fingerprint"]["entailment"]
-    assert hub.commit(NAME)[:12] in fingerprint
+    assert hub.commit(name)[:12] in fingerprint
     assert "card " in fingerprint
-    assert "entailment model: changed" not in cli("compare", a, b).out
+    shown = cli("compare", a, b)
+    assert shown.code == 0, shown.err
+    assert "entailment model: changed" not in shown.out
+
+
+def test_a_reranker_is_fetched_and_listed_but_decides_nothing(
+    cli: Callable, hub: TinyHub, write: Callable[[str, object], Path], tmp_path: Path
+) -> None:
+    name = "tiny/ms-marco-reranker"
+    make_number(hub.root / name)
+    assert cli("models", "fetch", name).code == 0
+    row = next(row for row in cli("models", "list", "--json").json if row["name"] == name)
+    assert (row["kind"], row["card"]) == ("reranker", "needs no card")
+    cases = write("cases.jsonl", [{"id": "1", "question": "q", "answer": "a", "contexts": ["a"]}])
+    shown = cli(
+        "score", cases, "--metrics", "groundedness", "--entailment", name, "--out", tmp_path / "a"
+    )
+    assert shown.code == 2
+    assert "is a reranker" in shown.last_line
+
+
+def test_an_embedding_model_is_fetched_resumed_and_used(
+    cli: Callable, hub: TinyHub, write: Callable[[str, object], Path], tmp_path: Path
+) -> None:
+    name = "tiny/embedding"
+    make_embedding(hub.root / name, "cls", {"query": "no ", "passage": "yes "})
+    hub.break_after = 300
+    assert cli("models", "fetch", name).code == 3
+    assert cli("models", "fetch", name).code == 0
+    answer = "the museum opened in 1932"
+    case = {"id": "1", "question": "q", "answer": answer, "expected": answer}
+    shown = cli(
+        "score", write("cases.jsonl", [case]), "--metrics", "answer_correctness", "--model", name,
+        "--no-charts", "--out", tmp_path / "a",
+    )  # fmt: skip
+    assert shown.code == 0, shown.err
+    folder = next((tmp_path / "a").glob("*/run.json")).parent
+    fingerprint = json.loads((folder / "run.json").read_text())["fingerprint"]
+    assert name in fingerprint["embedding"]
