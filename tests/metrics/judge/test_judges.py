@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 import answerkey as ak
-from answerkey.errors import EndpointError, IncompleteError, SettingsError
+from answerkey.errors import EndpointError, SettingsError
 from answerkey.llm.chat import CallFailed
 from answerkey.llm.function_chat import FunctionChat
-from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.judges import function_judge
-from answerkey.metrics.judge.jury import Jury
-from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Passage, Requirement, Response, Score
 
@@ -145,98 +142,6 @@ class TestModules:
         assert relevance(judge).details["votes"] == [1, 1, 1]
 
 
-def scripted(*values: Any, name: str = "m") -> ModelJudge:
-    return ModelJudge(
-        ScriptedChat(
-            [
-                v if not isinstance(v, float) else json.dumps({"score": v, "reason": f"r{v}"})
-                for v in values
-            ],
-            name,
-        )
-    )
-
-
-class TestJury:
-    def test_the_median_counts_and_disagreement_is_reported(self) -> None:
-        score = relevance(
-            Jury([scripted(0.25, name="a"), scripted(0.75, name="b"), scripted(1.0, name="c")])
-        )
-        assert score.value == 0.75
-        assert score.details["jury"] == {"a": 0.25, "b": 0.75, "c": 1.0}
-        assert score.reason == "r0.75 (the jury disagrees: a 0.25, b 0.75, c 1)"
-
-    def test_the_majority_decides_a_criterion_and_a_split_does_not_meet_it(self) -> None:
-        yes, no = '{"c1": {"met": true, "quote": "an answer"}}', '{"c1": {"met": false}}'
-        three = Jury([scripted(yes, name="a"), scripted(no, name="b"), scripted(yes, name="c")])
-        assert three.criteria([PAIR], [[TONE]])[0][0].value == 1
-        two = Jury([scripted(yes, name="a"), scripted(no, name="b")]).criteria([PAIR], [[TONE]])[0][
-            0
-        ]
-        assert (two.value, "split evenly" in two.reason) == (0, True)
-
-    def test_a_broken_judge_is_left_out_and_named(self) -> None:
-        jury = Jury(
-            [
-                scripted(0.5, name="a"),
-                scripted(EndpointError("no key"), name="b"),
-                scripted(1.0, name="c"),
-            ]
-        )
-        score = relevance(jury)
-        assert score.value == 0.75
-        assert score.details["jury"] == {"a": 0.5, "b": None, "c": 1.0}
-        assert score.details["jury_errors"] == {"b": "no key"}
-        assert jury.usage().lost == {"b": "no key"}
-        relevance(jury)
-        assert len(jury.judges[1].chat.asked) == 1  # type: ignore[attr-defined]
-
-    def test_one_that_replies_nonsense_does_not_count(self) -> None:
-        score = relevance(Jury([scripted(0.5, name="a"), scripted("nonsense", name="b")]))
-        assert score.value == 0.5
-        assert "no verdict" in score.details["jury_errors"]["b"]
-
-    def test_when_none_works_the_run_stops_or_the_score_is_an_error(self) -> None:
-        with pytest.raises(IncompleteError, match="no judge of the jury works"):
-            relevance(
-                Jury(
-                    [scripted(EndpointError("x"), name="a"), scripted(EndpointError("y"), name="b")]
-                )
-            )
-        assert "a: judge: no verdict" in (
-            relevance(Jury([scripted("?", name="a"), scripted("?", name="b")])).error or ""
-        )
-
-    def test_rubric_and_preferences(self) -> None:
-        grades = '{"reasoning": "r", "accuracy": 4, "completeness": 3, "citation_quality": 3, "coherence": 2}'
-        assert (
-            Jury([scripted(grades, name="a"), load_judge("local")])
-            .rubric([PAIR])[0]["coherence"]
-            .value
-            is not None
-        )
-
-    def test_from_settings(self, tmp_path: Path) -> None:
-        (tmp_path / "two.py").write_text(
-            "def a(p): return '{\"score\": 1}'\ndef b(p): raise OSError('down')\n"
-        )
-        judge = load_judge(
-            {"jury": ["two:a", {"call": "two:b"}, "local"], "votes": 1}, folder=tmp_path
-        )
-        assert judge.name == "jury of a, b, local"
-        score = relevance(judge)
-        assert score.value is not None
-        assert "down" in score.details["jury_errors"]["b"]
-        judge.close()
-
-    @pytest.mark.parametrize(
-        "given", [{"jury": ["groq"]}, {"jury": "groq"}, {"jury": ["local", "local"], "model": "x"}]
-    )
-    def test_mistakes(self, given: Any) -> None:
-        with pytest.raises(SettingsError, match="jury"):
-            load_judge(given)
-
-
 class TestOwnPrompt:
     def judge(self, tmp_path: Path, text: str, reply: str = GOOD) -> tuple[Any, list[str]]:
         asked: list[str] = []
@@ -294,68 +199,3 @@ class TestOwnPrompt:
             (tmp_path / "mine.md").write_text(text)
         with pytest.raises(SettingsError, match=problem):
             load_judge({"preset": "ollama", "model": "m", "prompt": "mine.md"}, folder=tmp_path)
-
-
-def test_a_judge_per_metric(tmp_path: Path) -> None:
-    (tmp_path / "each.py").write_text(
-        'def usual(p): return \'{"score": 1, "c1": {"met": true}, "c2": {"met": true}}\'\n'
-        'def other(p): return \'{"score": 0, "c1": {"met": false}}\'\n'
-    )
-    settings = {
-        "call": "each:usual",
-        "per_metric": {"criterion.tone": "each:other", "judge.safety": "each:other"},
-    }
-    judge = load_judge(settings, folder=tmp_path)
-    assert relevance(judge).value == 1
-    assert judge.judge("safety", [PAIR])[0].value == 0
-    rude = Requirement("It is short.", "short")
-    assert [score.value for score in judge.criteria([PAIR], [[TONE, rude]])[0]] == [0, 1]
-
-
-class TestWindow:
-    def test_long_passages_are_cut_at_the_end_with_a_notice(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        chat = ScriptedChat([GOOD], window=2000, max_tokens=200)
-        pair = (Case("c", "q"), Response("an answer", passages=(Passage("word " * 10_000),)))
-        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0][
-            "judge.faithfulness"
-        ]
-        text = chat.asked[0][-1]["content"]
-        assert "the passages are cut here" in text
-        assert "an answer" in text
-        assert len(text) < 2000 * 4
-        assert score.details["trimmed"] > 40_000
-        assert "cut at the end to fit the model's window" in caplog.text
-
-    def test_short_ones_are_not(self) -> None:
-        chat = ScriptedChat([GOOD], window=8000)
-        relevance(ModelJudge(chat))
-        assert "cut here" not in chat.asked[0][-1]["content"]
-
-    def test_a_prompt_that_the_endpoint_finds_too_long_is_asked_with_half_the_passages(
-        self,
-    ) -> None:
-        def answer(messages: Any) -> Any:
-            text = messages[-1]["content"]
-            return (
-                CallFailed("HTTP 400: maximum context length exceeded")
-                if len(text) > 20_000
-                else GOOD
-            )
-
-        chat = ScriptedChat(answer)
-        pair = (Case("c", "q"), Response("an answer", passages=(Passage("word " * 10_000),)))
-        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0][
-            "judge.faithfulness"
-        ]
-        assert score.value == 0.75
-        assert score.details["trimmed"] > 30_000
-
-    def test_one_that_stays_too_long_is_an_error(self) -> None:
-        chat = ScriptedChat([CallFailed("maximum context length exceeded")])
-        pair = (Case("c", "q"), Response("an answer", passages=(Passage("word " * 10_000),)))
-        score = make_plan(["judge.faithfulness"], {"judge": ModelJudge(chat)}).score([pair])[0][
-            "judge.faithfulness"
-        ]
-        assert "longer than the model's window" in (score.error or "")

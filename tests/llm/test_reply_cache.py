@@ -1,4 +1,4 @@
-"""Replies on disk: what is kept, what is dropped, and the fake that tests use."""
+"""Replies on disk: which are kept, and which are dropped."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerkey.cache import DiskCache, digest
-from answerkey.errors import EndpointError
 from answerkey.llm.chat import Reply
 from answerkey.llm.reply_cache import ReplyCache
-from answerkey.llm.scripted import ScriptedChat
 from answerkey.llm.threads import in_threads
-from answerkey.llm.usage import CallTotals, Usage
 
 KEY = digest("a question")
 REPLY = Reply(
@@ -82,46 +79,3 @@ def test_replies_that_come_together_are_written_soon(tmp_path: Path) -> None:
     assert other.get(KEY) == Reply("later")
     cache.drop(KEY)
     assert other.get(KEY) is None
-
-
-def test_threads_raise_the_first_error_and_leave_the_rest() -> None:
-    done: list[int] = []
-
-    def work(n: int) -> int:
-        if n == 3:
-            raise EndpointError("no key")
-        done.append(n)
-        return n
-
-    with pytest.raises(EndpointError, match="no key"):
-        in_threads(work, range(10_000), 2)
-    assert len(done) < 10_000
-    assert in_threads(lambda n: n * n, range(50), 7) == [n * n for n in range(50)]
-    assert in_threads(lambda n: n, [], 7) == []
-
-
-def test_usage_is_unknown_as_soon_as_one_part_is() -> None:
-    usage = Usage()
-    assert usage.totals().cost is None
-    usage.add(Reply("a", prompt_tokens=1, completion_tokens=2, cost=0.5))
-    assert usage.totals() == CallTotals(calls=1, prompt_tokens=1, completion_tokens=2, cost=0.5)
-    usage.add(Reply("b", prompt_tokens=1))
-    assert usage.totals() == CallTotals(calls=2, prompt_tokens=2)
-
-
-def test_the_scripted_chat_follows_its_script() -> None:
-    chat = ScriptedChat(["one", Reply("two", prompt_tokens=5), EndpointError("gone")])
-    assert chat.complete([{"role": "user", "content": "a"}]).text == "one"
-    assert chat.complete([]).prompt_tokens == 5
-    for _ in range(2):
-        with pytest.raises(EndpointError):
-            chat.complete([])
-    assert [len(messages) for messages in chat.asked] == [1, 0, 0, 0]
-    assert (
-        ScriptedChat(lambda messages: messages[-1]["content"].upper())
-        .complete([{"role": "user", "content": "a"}])
-        .text
-        == "A"
-    )
-    with pytest.raises(ValueError, match="empty script"):
-        ScriptedChat([])
