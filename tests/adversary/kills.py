@@ -1,6 +1,6 @@
 """Kills answerkey with SIGKILL at a chosen step of every phase, continues, and counts what was lost, doubled, left or asked again.
 
-`python -m tests.adversary.kills --kills 300`. Each command runs in a fork of this process, which has imported everything;
+`python -m tests.adversary.kills --kills 300 [--sharded 40] [--ray 6]`. Each command runs in a fork of this process, which has imported everything;
 it kills itself at its nth step, so a busy machine changes nothing. Ray, which can't be forked, is killed from outside.
 """
 
@@ -178,6 +178,7 @@ class World:
         Path("sweep.toml").write_text(
             'cases = ["labelled.jsonl"]\n[retrieval]\ndocuments = "docs"\nalphas = [0.0]\nks = [1]\npool = 5\n'
         )
+        self.sharded: list[str] = []
         self.run = ["run", "suite.toml", "--no-charts", "--quiet", "--out"]
         self.steps = steps_of([*self.run, "first"])
         self.first = next(Path("first").glob("*/run.json")).parent
@@ -295,6 +296,67 @@ def _strays(folder: Path) -> list[Path]:
     return found
 
 
+RECORDED = 600  # three shards for two processes
+DEADLY = """
+import os, signal
+from pathlib import Path
+from answerkey import metric
+@metric("deadly")
+def deadly(case, response):
+    with open(f"seen-{os.getpid()}.txt", "a") as file:
+        file.write(case.id + "\\n")
+    if Path(f"kill-{case.id}").exists():
+        Path(f"kill-{case.id}").unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 1.0
+"""
+
+
+def _write_recorded(count: int, more: str = "") -> list[str]:
+    """Writes recorded.toml with so many answers; returns their ids."""
+    rows = [
+        {"id": f"q{n}", "question": f"What is {n}?", "expected": f"{n}", "answer": f"It is {n}."}
+        for n in range(count)
+    ]
+    Path("recorded.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("recorded.toml").write_text(
+        f'cases = ["recorded.jsonl"]\nprofile = "profile.toml"\n{more}'
+    )
+    return [f"q{n}" for n in range(count)]
+
+
+def kill_sharded(world: World, rng: Random, counts: Counter[str]) -> None:
+    """A run in shards: either the run itself is killed at one of its steps, or a process of it."""
+    Path("deadly.py").write_text(DEADLY)
+    ids = _write_recorded(RECORDED, 'modules = ["deadly"]\nmetrics = ["deadly"]\n')
+    out = f"sharded{counts['kills']}"
+    command = ["run", "recorded.toml", "--jobs", "2", "--no-charts", "--quiet", "--out"]
+    if not world.sharded:
+        world.sharded = steps_of([*command, "sharded-whole"])
+    for path in Path().glob("seen-*.txt"):
+        path.unlink()
+    counts["kills"] += 1
+    if rng.random() < 0.5:
+        Path(f"kill-{rng.choice(ids)}").touch()
+        code = main_in_fork([*command, out], None)
+        counts["killed processes of shards"] += 1
+        counts["not continued"] += code != 0
+    else:
+        step = rng.randrange(len(world.sharded))
+        code = main_in_fork([*command, out], step, torn=rng.random() < 0.5)
+        counts["killed in shards"] += code == -signal.SIGKILL
+        kept = set(_stored_with_shards(_newest(Path(out))))
+        _continue(world, "shards", command, out, counts)
+        counts["lost"] += len(kept - set(_stored_with_shards(_newest(Path(out)))))
+    stored = _stored_with_shards(_newest(Path(out)))
+    counts["lost"] += len(set(ids) - set(stored))
+    counts["doubled"] += len(stored) - len(set(stored))
+    seen = [case for path in Path().glob("seen-*.txt") for case in path.read_text().split()]
+    # Two processes score a batch of 256 each, which is stored as a whole.
+    counts["scored too often"] += len(seen) - len(set(seen)) > 2 * 256
+    counts["stray"] += len(_strays(Path(out)))
+
+
 def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) -> None:
     """A run on Ray, killed from outside with all its processes after a while, then resumed."""
     out = f"ray{counts['kills']}"
@@ -311,17 +373,7 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
         "--out",
         out,
     ]
-    rows = [
-        {
-            "id": f"q{n}",
-            "question": f"What is {n}?",
-            "expected": f"It is {n}.",
-            "answer": f"It is {n}.",
-        }
-        for n in range(200)
-    ]
-    Path("recorded.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    Path("recorded.toml").write_text('cases = ["recorded.jsonl"]\nprofile = "profile.toml"\n')
+    rows = _write_recorded(RECORDED)
     env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
     with Path("errors.txt").open("a") as errors:
         child = subprocess.Popen(
@@ -359,13 +411,15 @@ def _stored_with_shards(run: Path | None) -> list[str]:
     return [case for folder in (run, *shards) for case in stored_answers(folder)]
 
 
-def kill_many(kills: int, seed: int, on_ray: int) -> Counter[str]:
+def kill_many(kills: int, seed: int, on_ray: int, sharded: int = 0) -> Counter[str]:
     rng, counts = Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="kills") as folder:
         import_everything()
         world = World(Path(folder))
-        for n in range(kills - on_ray):
+        for n in range(kills - on_ray - sharded):
             kill_once(world, PHASES[n % len(PHASES)], rng, counts)
+        for _ in range(sharded):
+            kill_sharded(world, rng, counts)
         for _ in range(on_ray):
             kill_ray(world, rng, counts, 60)
         os.chdir("/")
@@ -376,6 +430,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--ray", type=int, default=0)
+    parser.add_argument("--sharded", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
-    print(json.dumps(kill_many(chosen.kills, chosen.seed, chosen.ray), indent=1))
+    print(json.dumps(kill_many(chosen.kills, chosen.seed, chosen.ray, chosen.sharded), indent=1))

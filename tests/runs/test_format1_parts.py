@@ -73,7 +73,7 @@ def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path,
     summary = cli("summary", run, "--json").json
     if engine == "parts":
         (run / "results.jsonl").unlink()
-        numbered = list(open_reader(run).numbered())
+        numbered = list(open_reader(run).numbered_outcomes())
         write_part(run, 0, tuple(numbered[0][1].scores), numbered)
         (run / "run.sqlite").unlink()
     table = cli("summary", run, "--by", "route", "--json").json

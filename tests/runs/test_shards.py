@@ -285,12 +285,12 @@ def test_a_damaged_shard_of_a_killed_run_loses_only_itself(live, tmp_path):
     for n, damaged in ((0, False), (1, True)):
         shard = finished.folder / SHARDS / f"{n:06d}"
         shard.mkdir(parents=True)
-        write_manifest(shard, replace(manifest, count=3).begun())
+        write_manifest(shard, replace(manifest, count=3).as_begun())
         shutil.copy(finished.folder / "run.sqlite", shard)
         if damaged:
             (shard / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"torn" * 5000)
     (finished.folder / "run.sqlite").unlink()
-    write_manifest(finished.folder, manifest.begun())
+    write_manifest(finished.folder, manifest.as_begun())
     with pytest.raises(AlreadyFinished):
         live(resume=finished.folder)
     assert len(list(read_outcomes(finished.folder))) == 20

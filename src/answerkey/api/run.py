@@ -173,12 +173,12 @@ class Run:
 
     def _write(self, folder: Path) -> None:
         from answerkey.runs.manifest import write_manifest
-        from answerkey.runs.store import FolderStore, sealed
+        from answerkey.runs.store import FolderStore, with_record_counts
 
         write_manifest(folder, self.manifest)
         with closing(FolderStore(folder, self.manifest)) as store:
             store.add_outcomes(enumerate(self.outcomes))
-        write_manifest(folder, sealed(folder, self.manifest))
+        write_manifest(folder, with_record_counts(folder, self.manifest))
 
     def __len__(self) -> int:
         return len(self.outcomes)

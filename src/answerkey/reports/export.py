@@ -40,7 +40,7 @@ def export_run(folder: Path, kind: ExportFormat, path: Path) -> int:
     if kind == ExportFormat.SQLITE:
         reader.copy_to(path)
         return len(reader)
-    outcomes = reader.numbered(stopped=True)
+    outcomes = reader.numbered_outcomes(stopped=True)
     if kind == ExportFormat.PARQUET:
         return _write_parquet(folder, path, outcomes)
     count = 0

@@ -45,7 +45,7 @@ def write_reports(
     remove_strays(folder)
     store_labels(folder, read_run_labels(folder).by_majority())
     reader = open_reader(folder)
-    read = write_row_files(folder, manifest, profile, reader.numbered(stopped=True))
+    read = write_row_files(folder, manifest, profile, reader.numbered_outcomes(stopped=True))
     with_page = charts is not False and len(read.summary.table) <= MOST_ON_PAGE
     too_large = charts is not False and not with_page
     summary = _summarise(folder, manifest, read, too_large=too_large)

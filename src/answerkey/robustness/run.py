@@ -27,7 +27,7 @@ from answerkey.robustness.measure import VariantFigures, measure_variants
 from answerkey.robustness.record import VARIANTS_FILE, VariantsRecord
 from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.execute import run_in_memory, run_prepared
-from answerkey.runs.prepare import Prepared, prepare, selected
+from answerkey.runs.prepare import Prepared, prepare, select_cases
 from answerkey.runs.records import to_json
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import is_run, read_manifest, read_outcomes
@@ -84,7 +84,7 @@ class VariantRun:
 
         Turns of a conversation are left out: a changed turn would change the turns that follow it.
         """
-        cases = (case for _, case in selected(suite, selection))
+        cases = (case for _, case in select_cases(suite, selection))
         return cls.of_cases(suite, cases, is_dry=is_dry)
 
     @classmethod

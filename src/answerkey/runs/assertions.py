@@ -92,9 +92,9 @@ def _description(outcome: Outcome, at_least: float | None) -> str:
     case = outcome.case
     verdict = outcome.verdict
     if at_least is not None:
-        wanted = f", expected at least {at_least:g}"
+        floor = f", expected at least {at_least:g}"
     else:
-        wanted = ""
+        floor = ""
     if verdict.score is None:
         score = "no score"
     else:
@@ -103,7 +103,7 @@ def _description(outcome: Outcome, at_least: float | None) -> str:
         band = f", band {verdict.band}"
     else:
         band = ""
-    lines = [f"{verdict.status}: {score}{wanted}{band}  [{case.id}]"]
+    lines = [f"{verdict.status}: {score}{floor}{band}  [{case.id}]"]
     lines += [f"  question  {case.question}", f"  answer    {outcome.response.answer}"]
     lines += [f"  expected  {' | '.join(case.expected)}"] if case.expected else []
     lines += [f"  error     {outcome.response.error}"] if outcome.response.error else []

@@ -131,8 +131,8 @@ class Budget:
         self._began = time.monotonic()
         self.spent = 0.0
 
-    def exceeded(self) -> str:
-        """Which limit is exceeded; empty while none is."""
+    def reason_to_stop(self) -> str:
+        """Which limit is used up; empty while none is."""
         run = self._run
         if run.max_minutes is not None and time.monotonic() - self._began > run.max_minutes * 60:
             return f"the budget of {run.max_minutes:g} minutes is used up"

@@ -107,13 +107,13 @@ def _between_words_and_judge(table: RunTable) -> Iterator[_Contradiction]:
     if not names or not len(table):
         return
     shares = np.vstack([_share_of_highest(table, name) for name in names])
-    known = ~np.isnan(shares)
-    lowest = np.where(known, shares, np.inf)
+    has_share = ~np.isnan(shares)
+    lowest = np.where(has_share, shares, np.inf)
     for words, (few, many) in _FEW_AND_MANY.items():
         if words not in table.metrics:
             continue
         values = table.metrics[words].values
-        satisfied = (values <= few) & known.any(axis=0) & (lowest.min(axis=0) >= _HIGH)
+        satisfied = (values <= few) & has_share.any(axis=0) & (lowest.min(axis=0) >= _HIGH)
         unsatisfied = (values >= many) & (lowest.min(axis=0) <= 0.4) & ~satisfied
         for what, rows, judge in (
             (_SATISFIED, satisfied, lowest.argmin(axis=0)),

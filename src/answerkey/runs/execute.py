@@ -15,7 +15,7 @@ from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selec
 from answerkey.runs.divide import open_pool
 from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.memory_store import MemoryStore
-from answerkey.runs.prepare import Prepared, manifest_of, prepare, selected
+from answerkey.runs.prepare import Prepared, manifest_of, prepare, select_cases
 from answerkey.runs.resume import (
     Resumed,
     finished_before,
@@ -34,7 +34,7 @@ from answerkey.runs.shards import (
     shards_folder,
 )
 from answerkey.runs.state import Progress, RunState
-from answerkey.runs.store import FolderStore, locked, new_folder, sealed
+from answerkey.runs.store import FolderStore, lock_run, new_folder, with_record_counts
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
 from answerkey.text import format_count
@@ -46,7 +46,7 @@ class _Execution:
     """A run in progress: where its outcomes go, and what has happened so far in this process."""
 
     prepared: Prepared
-    manifest: Manifest
+    manifest: Manifest | None  # None for a run in memory
     options: Options
     watch: Watch
     stop: Stop
@@ -69,7 +69,7 @@ class _Execution:
         return isinstance(self.prepared.target, Recorded)
 
     @property
-    def left(self) -> int:
+    def unfinished(self) -> int:
         """How many answers are not finished."""
         return self.prepared.answers - self.store.state.count(Progress.FINISHED)
 
@@ -100,7 +100,7 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
     """Run into a folder: a new one, or the one that `options.resume` names."""
     suite = prepared.suite
     folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
-    with locked(folder):
+    with lock_run(folder):
         if options.resume is None:
             begun = Resumed(new_manifest(prepared, folder), RunState())
         else:
@@ -118,7 +118,9 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             execution.streak = ErrorStreak(suite.run.max_equal_errors)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _describe_end(execution, folder)
-        write_manifest(folder, sealed(folder, replace(begun.manifest, partial=finished.partial)))
+        write_manifest(
+            folder, with_record_counts(folder, replace(begun.manifest, partial=finished.partial))
+        )
         return finished
 
 
@@ -135,7 +137,7 @@ def run_in_memory(
     watch.start(prepared.answers, 0)
     execution = _Execution(
         prepared,
-        manifest_of(prepared, created=""),
+        None,
         Options(in_memory=True),
         watch,
         Stop() if stop is None else stop,
@@ -151,7 +153,7 @@ def ask_once(suite: Suite, case: Case) -> Outcome:
     """One case asked and scored outside any run, to look into a failure."""
     with closing(prepare(suite, Selection(), lambda: iter([(0, case)]), new=False)) as prepared:
         if isinstance(prepared.target, Recorded):
-            same = (each for _, each in selected(suite, Selection()) if each.id == case.id)
+            same = (each for _, each in select_cases(suite, Selection()) if each.id == case.id)
             case = next(same, replace(case, recorded=None))
         return prepared.scorer.outcomes([(case, answer_of(prepared.target, case))])[0]
 
@@ -179,7 +181,7 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
         to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     pool = None
     if not run.stops_on_fail:
-        answers = min(run.left, run.options.resume_limit or run.left)
+        answers = min(run.unfinished, run.options.resume_limit or run.unfinished)
         pool = open_pool(run.prepared, run.options, answers, run.watch)
     if pool is not None:
         _run_shards(run, pool, to_ask)
@@ -200,15 +202,16 @@ def _run_shards(run: _Execution, pool: ShardPool, to_ask: Iterator[Numbered]) ->
         run.failed += end.counts.failed
         run.budget.spent += end.cost
         run.watch.group(end.counts)
-        reason = end.stop or run.budget.exceeded()
+        reason = end.stop or run.budget.reason_to_stop()
         if reason:
             run.stop.set(reason)
 
     folder = store.folder if isinstance(store, FolderStore) else None
     times = prepared.repeats.times
-    size = shard_size(run.left, pool.count, prepared.scorer.batch * times, live=live)
+    size = shard_size(run.unfinished, pool.count, prepared.scorer.batch * times, live=live)
     with closing(pool), shards_folder(folder) as home:
-        sharded = ShardedRun(run.manifest, home, run.stop, store.merge, report, run.watch.note)
+        manifest = run.manifest or manifest_of(prepared, created="")
+        sharded = ShardedRun(manifest, home, run.stop, store.merge, report, run.watch.note)
         sharded.execute(pool, cut(_with_answers(run, to_ask), size, times, live=live))
 
 
@@ -295,7 +298,7 @@ def _score(
         run.store.add_scores(scored, with_answers=with_answers)
         for outcome in outcomes:
             _count(run, outcome)
-        reason = run.budget.exceeded()
+        reason = run.budget.reason_to_stop()
         if reason:
             run.stop.set(reason)
 
@@ -338,7 +341,7 @@ def _is_failing(outcome: Outcome, below: float | None) -> bool:
 def _describe_end(run: _Execution, folder: Path) -> Finished:
     first = min(run.stopped, default=None, key=lambda numbered: numbered[0])
     limit = run.options.resume_limit
-    ended_in_errors = run.left > 0 and not run.stop and limit is None
+    ended_in_errors = run.unfinished > 0 and not run.stop and limit is None
     return Finished(
         folder=folder,
         partial=_describe_rest(run),
@@ -355,11 +358,11 @@ def _describe_end(run: _Execution, folder: Path) -> Finished:
 
 def _describe_rest(run: _Execution) -> str:
     """Why the run is incomplete; empty if it is complete."""
-    if run.left <= 0:
+    if run.unfinished <= 0:
         return ""
     if run.stop:
         return run.stop.reason
-    rest = format_count(run.left, "case" if run.prepared.repeats.times == 1 else "answer")
+    rest = format_count(run.unfinished, "case" if run.prepared.repeats.times == 1 else "answer")
     limit = run.options.resume_limit
     if limit is None:
         return f"{rest} ended in an error"

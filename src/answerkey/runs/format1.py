@@ -55,7 +55,7 @@ class _StoredAnswer(msgspec.Struct):
         if not self.removed and (self.case is None or self.response is None):
             raise ValueError("no case or no response")
 
-    def answered(self) -> Answered:
+    def to_answered(self) -> Answered:
         return self.n, self.case or Case(self.id, ""), self.response or Response()
 
 
@@ -81,7 +81,7 @@ def import_run(folder: Path, connection: sqlite3.Connection, writer: RunWriter) 
     records = {RESPONSES: 0, SCORES: 0}
     for chunk in in_chunks(_read_journal(folder / RESPONSES, _StoredAnswer), _AT_ONCE):
         records[RESPONSES] += len(chunk)
-        writer.add_answers([each.answered() for each in chunk if not each.removed])
+        writer.add_answers([each.to_answered() for each in chunk if not each.removed])
         writer.remove([each.n for each in chunk if each.removed])
     reader = RunReader(connection, writer.repeats)
     for chunk in in_chunks(_read_journal(folder / SCORES, _StoredVerdict), _AT_ONCE):

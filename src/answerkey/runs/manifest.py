@@ -100,7 +100,7 @@ class Manifest:
             return Completeness.IN_PROGRESS
         return Completeness.STOPPED
 
-    def begun(self) -> Manifest:
+    def as_begun(self) -> Manifest:
         """The same run, which has not ended or was killed."""
         return replace(self, partial=_IN_PROGRESS, damage="")
 

@@ -46,4 +46,4 @@ class MemoryStore:
 
     def outcomes(self) -> Iterator[Outcome]:
         attempts = ((place, self._outcomes[place]) for place in sorted(self._outcomes))
-        return (outcome for _, outcome in self._repeats.combined(attempts))
+        return (outcome for _, outcome in self._repeats.combine_all(attempts))

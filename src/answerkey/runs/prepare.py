@@ -64,9 +64,8 @@ class Prepared:
     columns: dict[str, str] = field(default_factory=dict[str, str])
     order: str | None = None  # a hash of the cases in their order
     rescore_of: str = ""  # the run whose answers are scored again
-    stored: CaseSource | None = (
-        None  # the attempts of an earlier run, where each has its own recorded answer
-    )
+    # The attempts of an earlier run, where each has its own recorded answer, or those of a shard.
+    stored: CaseSource | None = None
 
     @property
     def answers(self) -> int:
@@ -96,7 +95,7 @@ def prepare(
     the suite names. With `new` false the gates are those of an earlier run: one on a figure that this run does not have
     is not refused here; it fails."""
     begin_run()
-    source = cases or partial(selected, suite, selection)
+    source = cases or partial(select_cases, suite, selection)
     gates = parse_gates(suite.gate)
     repeats = Repeats.of_table(suite.run)
     kind = kind_of(suite.target)
@@ -294,14 +293,14 @@ def _with_conversation_rows(source: CaseSource, live: bool) -> Iterator[tuple[in
     return enumerate(add_conversations((case for _, case in source()), live=live))
 
 
-def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
+def select_cases(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
     """The cases that are run, with their positions in the files."""
     cases = enumerate(read_cases(suite.cases, suite.folder))
     # A second file may hold the answers of turns that have none in the case file.
     answers_in_cases = kind_of(suite.target) == "recorded" and "answers" not in suite.target
     answerable = leave_out_manual(cases, answers_in_cases=answers_in_cases)
-    wanted = ((n, case) for n, case in answerable if selection.wants(case))
-    return islice(limit_per_type(wanted, selection.per_type), selection.limit)
+    chosen = ((n, case) for n, case in answerable if selection.wants(case))
+    return islice(limit_per_type(chosen, selection.per_type), selection.limit)
 
 
 def manifest_of(prepared: Prepared, created: str) -> Manifest:
@@ -339,7 +338,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
         count=prepared.count,
         order=prepared.order,
         commit=source_commit(suite.folder),
-    ).begun()
+    ).as_begun()
 
 
 def without_secrets(value: Any, key: str = "") -> Any:

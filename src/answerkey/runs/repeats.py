@@ -100,7 +100,7 @@ class Repeats:
             justification=f"{sentence}{shown.justification}",
         )
 
-    def combined(
+    def combine_all(
         self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True
     ) -> Iterator[tuple[int, Outcome]]:
         """The outcomes of cases from attempts in order of their positions.

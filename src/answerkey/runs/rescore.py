@@ -57,7 +57,7 @@ def rescore(
         )
     reader = open_reader(source)
 
-    def answered() -> Iterator[tuple[int, Case]]:
+    def read_answers() -> Iterator[tuple[int, Case]]:
         for n, outcome in enumerate(reader.outcomes(unscored=True)):
             yield n, replace(outcome.case, recorded=outcome.response)
 
@@ -67,7 +67,7 @@ def rescore(
             for repeat, attempt in enumerate(outcome.attempts):
                 yield n * times + repeat, replace(attempt.case, recorded=attempt.response)
 
-    with closing(prepare(suite, cases=answered, new=False)) as made:
+    with closing(prepare(suite, cases=read_answers, new=False)) as made:
         # The answers come from the target of the earlier run, and so does the hash of its settings.
         made.fingerprint["settings"] = manifest.fingerprint.get("settings", "none")
         stored = attempts if suite.run.repeats > 1 else None

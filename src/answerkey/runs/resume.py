@@ -31,7 +31,7 @@ from answerkey.runs.store import (
     open_reader,
     prepare_resume,
     read_manifest,
-    sealed,
+    with_record_counts,
 )
 from answerkey.runs.suite import Suite
 
@@ -219,13 +219,13 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     if state.count(Progress.FINISHED) >= prepared.answers:
         # The run may have been killed before it wrote this.
         complete = replace(manifest, count=prepared.count, partial="", damage="")
-        write_manifest(folder, sealed(folder, complete))
+        write_manifest(folder, with_record_counts(folder, complete))
         raise AlreadyFinished(folder, prepared.count)
     if prepared.suite.path:
         suite = str(prepared.suite.path.resolve())
     else:
         suite = manifest.suite
-    begun = replace(manifest, suite=suite, count=prepared.count).begun()
+    begun = replace(manifest, suite=suite, count=prepared.count).as_begun()
     return Resumed(begun, state, cases)
 
 

@@ -109,7 +109,7 @@ class RunReader:
             stored[str(content.get("id"))] = place, digest_of(content)
         return stored
 
-    def numbered(
+    def numbered_outcomes(
         self, *, unscored: bool = False, stopped: bool = False
     ) -> Iterator[NumberedOutcome]:
         """The outcomes in case order with their positions.
@@ -118,12 +118,12 @@ class RunReader:
         resume, only with `stopped` or `unscored`.
         """
         attempts = self.attempts(unscored=unscored, stopped=stopped)
-        return self.repeats.combined(attempts, whole=not stopped)
+        return self.repeats.combine_all(attempts, whole=not stopped)
 
     def attempts(
         self, *, unscored: bool = False, stopped: bool = False
     ) -> Iterator[NumberedOutcome]:
-        """As `numbered`, with an outcome per answer."""
+        """As `numbered_outcomes`, with an outcome per answer."""
         for row in self._rows():
             stage = row[4]
             is_scored = stage is not None and (stopped or stage != Stage.STOPPED)
@@ -131,7 +131,7 @@ class RunReader:
                 yield row[0], self._outcome(row)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
-        return (outcome for _, outcome in self.numbered(unscored=unscored))
+        return (outcome for _, outcome in self.numbered_outcomes(unscored=unscored))
 
     def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
         """The outcomes of the cases at these positions that have an answer, in this order."""

@@ -217,9 +217,9 @@ def make_scorer(
             'nothing to measure; give metrics = ["keyword_recall"] or a profile (`answerkey metrics`, `answerkey profiles`)'
         )
     metrics = [find(name) for name in dict.fromkeys(names)]
-    wanted = provided_for(metrics)
+    needed = provided_for(metrics)
     provided: dict[str, Any] = {"criteria": suite.criteria}
-    if not wanted.isdisjoint(("words", "routes")):
+    if not needed.isdisjoint(("words", "routes")):
         rules = profile or load_profile("route-aware")
         provided |= {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
@@ -228,15 +228,15 @@ def make_scorer(
     embedding = "none"
     closing: list[Any] = []
     judge_is_local = suite.judge in ("local", {"preset": "local"})
-    local = judge is None and judge_is_local and "judge" in wanted
-    judge_needs_models = judge is None and "judge" in wanted and uses_local_models(suite.judge)
-    if ("embed" in wanted or judge_needs_models) and (
+    local = judge is None and judge_is_local and "judge" in needed
+    judge_needs_models = judge is None and "judge" in needed and uses_local_models(suite.judge)
+    if ("embed" in needed or judge_needs_models) and (
         embed := _embedder(suite.embedding, metrics, notes, suite.folder)
     ) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     entailment = ""
-    needs_pair_model = "pair_model" in wanted or judge_needs_models
+    needs_pair_model = "pair_model" in needed or judge_needs_models
     if needs_pair_model and suite.entailment["model"] != PACKAGED_NAME:
         from answerkey.entailment.load import fingerprint_of, load_pair_model
 
@@ -254,7 +254,7 @@ def make_scorer(
         or any(each.judged for each in suite.criteria)
         or bool(of_facts)
     )
-    if "judge" in wanted and (judge or suite.judge or must_judge):
+    if "judge" in needed and (judge or suite.judge or must_judge):
         from answerkey.llm.cost_limit import CostLimit
         from answerkey.metrics.judge.judge_per_metric import limit_judges
 

@@ -24,7 +24,7 @@ from answerkey.runs.control import GroupCounts, Stop
 from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.records import to_json
 from answerkey.runs.state import Progress
-from answerkey.runs.store import FolderStore, is_run, locked, prepare_resume
+from answerkey.runs.store import FolderStore, is_run, lock_run, prepare_resume
 from answerkey.types import Case
 
 SHARDS = "shards"
@@ -121,7 +121,7 @@ class ShardedRun:
         write_file(folder / CASES, b"\n".join(lines))
         # Last: a folder with run.json is a complete shard.
         count = len({place // self.manifest.repeats.times for place, _ in part})
-        manifest = replace(self.manifest, count=count).begun()
+        manifest = replace(self.manifest, count=count).as_begun()
         write_manifest(folder, manifest)
         return folder
 
@@ -239,7 +239,7 @@ def take_over_shards(folder: Path, manifest: Manifest) -> None:
     with closing(FolderStore(folder, manifest)) as store:
         for shard in sorted(path for path in home.iterdir() if is_run(path)):
             # The processes of a killed run end within a moment.
-            with locked(shard, patience=10.0):
+            with lock_run(shard, patience=10.0):
                 prepare_resume(shard)  # repairs a damaged database
                 store.merge(shard)
     shutil.rmtree(home)

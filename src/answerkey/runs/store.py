@@ -204,13 +204,13 @@ def _compare_records(folder: Path, recorded: dict[str, int]) -> str:
     return ", ".join(losses[-2:])
 
 
-def sealed(folder: Path, manifest: Manifest) -> Manifest:
+def with_record_counts(folder: Path, manifest: Manifest) -> Manifest:
     """run.json of a run that ends now: with the number of its records, so that a loss is noticed."""
     return replace(manifest, records=open_reader(folder).records)
 
 
 @contextmanager
-def locked(folder: Path, *, patience: float = 0.0) -> Generator[None]:
+def lock_run(folder: Path, *, patience: float = 0.0) -> Generator[None]:
     """Keeps other processes from writing this run; waits `patience` seconds for one that does.
 
     The system releases the lock when the process ends, in any way.
@@ -358,7 +358,7 @@ def store_labels(folder: Path, labels: Mapping[str, float]) -> None:
         return
     with (
         suppress(StorageError),
-        locked(folder),
+        lock_run(folder),
         closing(FolderStore(folder, stored_manifest(folder))) as store,
     ):
         store.replace_labels(labels.items())

@@ -71,7 +71,7 @@ def load_suite(
     `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for a suite
     that has only this."""
     if path.is_dir():
-        others = ", ".join(sorted(found.name for found in path.glob("*.toml"))[:5])
+        others = ", ".join(sorted(each.name for each in path.glob("*.toml"))[:5])
         if others:
             hint = f"such as {others}"
         else:

@@ -273,10 +273,10 @@ def _bands(table: RunTable, profile: Profile | None) -> dict[str, int]:
     """The number of cases in each band: those of the profile, then any other."""
     counts = Counter(table.band[table.judged])
     if profile:
-        known = [band.name for band in profile.rules.bands]
+        names = [band.name for band in profile.rules.bands]
     else:
-        known = []
-    return {name: counts[name] for name in dict.fromkeys([*known, *counts])}
+        names = []
+    return {name: counts[name] for name in dict.fromkeys([*names, *counts])}
 
 
 def _has_satisfaction(profile: Profile | None) -> bool:

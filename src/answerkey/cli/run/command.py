@@ -11,8 +11,10 @@ import click
 from answerkey.cli.help import SectionedCommand
 from answerkey.cli.output import COUNT, PATH, collection_option, json_option, quiet_option, say
 from answerkey.cli.run import finish, loop
+from answerkey.cli.run.dry_run import dry_run
 from answerkey.cli.run.finish import finish_run
-from answerkey.cli.run.options import RunOptions, suite_of_run
+from answerkey.cli.run.investigate import investigate
+from answerkey.cli.run.options import RunOptions, suite_path_of
 from answerkey.cli.run.several import run_combinations
 from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
 from answerkey.cli.selection_options import per_type_option
@@ -208,8 +210,8 @@ def run(options: RunOptions) -> int:
     else:
         folder = None
     if options.investigate and folder is not None:
-        return loop.investigate(folder, None, options)
-    suite = options.load_suite(suite_of_run(folder) if folder else options.suite)
+        return investigate(folder, None, options)
+    suite = options.load_suite(suite_path_of(folder) if folder else options.suite)
     if suite.targets or suite.prompts:
         return run_combinations(suite, options)
     if folder is None and (options.investigate or options.resume):
@@ -220,7 +222,7 @@ def run(options: RunOptions) -> int:
         if folder is None:
             say(f"there is no run of {suite.name} to resume; starting a new one")
     if options.investigate and folder is not None:
-        return loop.investigate(folder, suite, options)
+        return investigate(folder, suite, options)
     same = finish.same_command("run", options.suite)
     if folder is not None and read_manifest(folder).rescore_of:
         # `run` executes the suite that the folder names, so its code is trusted already.
@@ -232,7 +234,7 @@ def run(options: RunOptions) -> int:
         settings = options.for_engine(folder)
         variant_run = VariantRun.of_suite(suite, settings.selection, is_dry=True)
         suite = replace(suite, gate=split_gates(suite.gate)[0])
-        return loop.dry_run(suite, settings, variant_run, as_json=options.as_json)
+        return dry_run(suite, settings, variant_run, as_json=options.as_json)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)
     if finished.stopped is not None or options.smoke:
         finish.show_stop(

@@ -144,8 +144,8 @@ def same_command(command: str, *arguments: str | Path) -> str:
     words = ["answerkey", command, *map(str, arguments)]
     for parameter in ctx.command.params:
         name = parameter.name or ""
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name in _ONE_TIME or isinstance(parameter, click.Argument) or not given:
+        is_typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in _ONE_TIME or isinstance(parameter, click.Argument) or not is_typed:
             continue
         value: object = ctx.params[name]
         if isinstance(value, bool):

@@ -120,7 +120,7 @@ def parse_assignments(assignments: tuple[str, ...]) -> TomlTable:
     return settings
 
 
-def suite_of_run(folder: Path) -> Path:
+def suite_path_of(folder: Path) -> Path:
     """The suite file that a run was started from."""
     path = read_manifest(folder).suite
     if not path:
