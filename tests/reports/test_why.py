@@ -9,13 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.support.viewer_asking import ask
 from tests.support.viewer_world import make_run, outcome, plain
 
+import answerkey as ak
+from answerkey.cli.main import command_line
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
 from answerkey.viewer.guard import Rules
 
+_LEAVE = {
+    "id": "leave",
+    "question": "How much leave do I get?",
+    "expected": "25 days",
+    "answer": "You get 28 days.",
+    "contexts": ["We are hiring.", "Lunch is at noon.", "You have 25 days of leave."],
+}
 WHY = "Says 28 days, expected 25; passage 3 says 25."
 
 
@@ -83,3 +93,28 @@ def test_failures_are_grouped_with_the_gain_of_each_fix(run: Path) -> None:
     text = (run / "report.txt").read_text(encoding="utf-8")
     lines = text.split("Failures by kind and cause\n")[1].splitlines()
     assert any("wrong figure, not used; fixing it would bring at most" in line for line in lines)
+
+
+def test_one_sentence_in_every_output(tmp_path: Path) -> None:
+    """From the data of a user to pandas, files, notebook, viewer, JUnit and pull request."""
+    passing = {**_LEAVE, "answer": "You get 25 days."}
+    before = ak.evaluate([passing], profile="rag", progress=False).save(tmp_path / "before")
+    run = ak.evaluate([_LEAVE], profile="rag", progress=False)
+    folder = run.save(tmp_path / "after")
+    # As examples/github-action makes the comment.
+    compared = CliRunner().invoke(command_line, ["compare", str(before), str(folder), "--markdown"])
+    assert compared.exit_code == 0, compared.output
+    why = "Says 28 days, expected 25 days; passage 3 says 25 days."
+    outputs = {
+        "pandas": run.to_pandas()["why"][0],
+        "notebook": run._repr_html_(),
+        "card": run[0]._repr_html_(),
+        "viewer": ask(make_app(folder.parent, Rules()), f"/run/{folder.name}").text,
+        "pull request": compared.stdout,
+    }
+    files = ("results.csv", "report.txt", "failures.txt", "report.md", "report.html", "junit.xml")
+    outputs |= {name: (folder / name).read_text(encoding="utf-8") for name in files}
+    assert len(why) <= 160
+    for name, text in outputs.items():
+        assert why in html.unescape(text), name
+        assert "wrong figure" in text or name == "pandas", name

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _WORST_IN_TEXT = 3
 _WORST_SHOWN = 5
+_WORST_COLUMNS = ("case", "question", "answer", "why", "kind", "cause", "score")
 _LONGEST_REASON = 160
 _GOOD = "#2e7d32"
 _BAD = "#b3261e"
@@ -63,6 +64,8 @@ def run_html(run: Run) -> str:
             short_label(outcome.case.question, 80),
             short_label(outcome.response.answer or "", 120),
             _reason(outcome),
+            outcome.verdict.kind,
+            outcome.verdict.cause,
             outcome.verdict.score,
         )
         for outcome in _worst(run)[:_WORST_SHOWN]
@@ -73,7 +76,7 @@ def run_html(run: Run) -> str:
     parts.append(run.summary.metrics_html())
     if worst:
         parts.append("<b>worst cases</b>")
-        parts.append(html_table(worst, ("case", "question", "answer", "why", "score")))
+        parts.append(html_table(worst, _WORST_COLUMNS))
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -81,7 +84,7 @@ def run_plot(run: Run) -> Plot:
     """How many cases passed and failed, the kinds of failures, and the mean of each metric."""
     charts: list[Bars] = []
     totals = run.summary.figures.totals
-    failed = run._failed()  # pyright: ignore[reportPrivateUsage]
+    failed = run._list_failures()  # pyright: ignore[reportPrivateUsage]
     if run.profile is not None:
         passed = {"passed": totals.passed}
         charts.append(Bars(headline(run), passed, top=len(run) or 1, colour=_GOOD))
@@ -101,7 +104,7 @@ def _worst(run: Run) -> list[Outcome]:
     """The failed cases; without a profile those with the lowest scores."""
     if run.profile is None:
         return run.worst(_WORST_IN_TEXT)
-    return run._failed()  # pyright: ignore[reportPrivateUsage]
+    return run._list_failures()  # pyright: ignore[reportPrivateUsage]
 
 
 def _reason(outcome: Outcome) -> str:

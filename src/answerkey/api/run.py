@@ -106,9 +106,9 @@ class Run:
                 "this run has no profile, so that no case passes or fails; run.worst(10) lists "
                 "the lowest scores, and evaluate(data) without metrics chooses a profile"
             )
-        return self._failed()
+        return self._list_failures()
 
-    def _failed(self) -> list[Outcome]:
+    def _list_failures(self) -> list[Outcome]:
         from answerkey.reports.failures import badness
 
         decided = (o for o in self.outcomes if o.verdict.status not in _UNDECIDED)
