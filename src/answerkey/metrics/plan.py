@@ -13,6 +13,13 @@ from msgspec.structs import replace
 from answerkey.background import gather
 from answerkey.coerce.values import plain_json
 from answerkey.errors import IncompleteError
+from answerkey.metrics.length_limits import (
+    LONGEST_ANSWER,
+    LONGEST_PASSAGE,
+    add_notes,
+    cut_long_texts,
+    is_limited,
+)
 from answerkey.metrics.registry import Metric, bind, find
 from answerkey.types import LARGEST, Case, Pair, Response, Score
 from answerkey.user_code import error_text
@@ -83,8 +90,18 @@ class Plan:
         answered = [n for n, (_, response) in enumerate(pairs) if response.error is None]
         able = [pairs[n] for n in answered]
         lacking = _Lacking(able)
+        run = _run
+        # Written out, not a call of `is_long`: every run of one row passes here.
+        texts = (
+            text for case, response in able for text in (response.answer or "", *case.expected)
+        )
+        passages = (passage for _, response in able for passage in response.passages)
+        if any(len(text) > LONGEST_ANSWER for text in texts) or any(
+            len(passage.text) > LONGEST_PASSAGE for passage in passages
+        ):
+            run = _run_within_limits
         for step in self.steps if able else ():
-            for name, column in _run(step, able, lacking).items():
+            for name, column in run(step, able, lacking).items():
                 for n, score in zip(answered, column, strict=True):
                     table[n][name] = score
         for n, (_, response) in enumerate(pairs):
@@ -166,6 +183,15 @@ def _run(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
             ]
         columns[metric.name] = checked
     return columns
+
+
+def _run_within_limits(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
+    """As `_run`, but our metrics read only the beginning of a very long text, and say so."""
+    if not is_limited(step.metrics[0]):
+        return _run(step, pairs, lacks)
+    cut_pairs, notes = cut_long_texts(pairs)
+    columns = _run(step, cut_pairs, lacks)
+    return {metric.name: add_notes(metric, columns[metric.name], notes) for metric in step.metrics}
 
 
 def _call_singles(

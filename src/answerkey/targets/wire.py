@@ -41,7 +41,13 @@ _ADVICE = {
 }
 _SNIPPET = 200
 _SAFE_IN_ADDRESS = "/%:=&?~#+!$,;'@()*[]"  # with "%": what is already quoted stays so
-_HEADERS = {"Accept": "application/json, */*;q=0.5", "User-Agent": f"answerkey/{__version__}"}
+_HEADERS = {
+    "Accept": "application/json, */*;q=0.5",
+    "User-Agent": f"answerkey/{__version__}",
+    # Each question has its own connection: on a kept one, a second reply that a server sends late
+    # would be taken for the answer to the next question.
+    "Connection": "close",
+}
 
 
 class Wire:
