@@ -254,13 +254,20 @@ class Question:
     """All that a target is shown of a case: the expected answer can't leak.
 
     `planted` is a passage that a bot over documents puts among those it retrieves, to see whether
-    it follows an instruction or is distracted by a fact (docs/how-to/variants.md).
+    it follows an instruction or is distracted by a fact (docs/how-to/variants.md). `files` are the
+    paths or addresses of images and other files that belong to the question.
     """
 
     id: str
     text: str
     history: tuple[Turn, ...] = ()
     planted: Passage | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def image(self) -> str | None:
+        """The first file, for bots that take one image."""
+        return self.files[0] if self.files else None
 
 
 class Target(Protocol):

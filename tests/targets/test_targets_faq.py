@@ -106,7 +106,7 @@ def test_json_and_jsonl_are_read_too(tmp_path: Path) -> None:
     ("name", "text", "told"),
     [
         ("faq.csv", "question,answer\nq,\n", "line 2, column .answer.: .*each row needs"),
-        ("faq.csv", "question,reply\nq,a\n", "line 2, column .answer.: found None"),
+        ("faq.csv", "question,remark\nq,a\n", "line 2, column .answer.: found None"),
         ("faq.csv", "", "no rows"),
         ("faq.json", "{", "not valid JSON"),
         ("faq.json", "[1]", "item 1: found int"),

@@ -109,7 +109,7 @@ def test_replies_of_chat_models(reply: object) -> None:
 
 
 def test_a_reply_without_an_answer_names_what_it_has() -> None:
-    assert as_response({"reply": "Ann"}).error == "the target returned no answer; it has reply"
+    assert as_response({"remark": "Ann"}).error == "the target returned no answer; it has remark"
     assert as_response(("Ann", ["One."])).contexts == ("One.",)
 
 

@@ -78,10 +78,20 @@ class PythonTable(LiveTable, frozen=True):
         str,
         about("`module:function` of table and folder that makes an object with `ask`, `close`."),
     ] = ""
+    collection: Annotated[
+        str,
+        about(
+            "Passed to a function that has a parameter `collection`; `--collection` replaces it."
+        ),
+    ] = ""
 
 
 class ReplyTable(LiveTable, frozen=True):
-    """Where things are in the reply of an `http` or `command` target, as JSON paths."""
+    """Where things are in the reply of an `http` or `command` target, as JSON paths.
+
+    `$.text re:Route: (\\w+)` takes the part of a text that a regular expression finds; a pattern
+    without a path reads the whole reply.
+    """
 
     answer: Annotated[str, about("The answer, such as `$.answer`.")] = ""
     passages: Annotated[
@@ -118,7 +128,11 @@ class HttpTable(EndpointTable, frozen=True):
         str, about("Default: POST, or GET where the question is in the address."), http_method
     ] = ""
     body: Annotated[
-        Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")
+        Any,
+        about(
+            "Sent as JSON, with `{question}`, `{history}`, `{id}`, `{image}`, `{image_data}` and "
+            "`{files}` filled in."
+        ),
     ] = None
     params: Annotated[TomlTable, about("Query parameters, filled in the same way.")] = EMPTY
 
@@ -141,7 +155,11 @@ class GradioTable(EndpointTable, frozen=True):
     gradio: Annotated[str, about("Address of the app.")] = ""
     api_name: Annotated[str, about("The function to call.")] = "/predict"
     data: Annotated[
-        Any, about("The inputs of the function: a list, or JSON text where one is null.")
+        Any,
+        about(
+            "The inputs of the function: a list, or JSON text where one is null. `{image}` and "
+            "`{files}` are those of the case."
+        ),
     ] = ("{question}",)
 
 

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 
 from answerkey.cases.whole_conversation import finish_whole, is_whole, whole_response
 from answerkey.runs.control import Stop
+from answerkey.targets.attachments import read_files
 from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Question, Response, Target, Turn
 from answerkey.variants.planted import planted_passage
@@ -140,7 +141,9 @@ def _ask_unit(
             # Its turns have been asked: the row of the conversation only puts them together.
             answered((n, finish_whole(case), whole_response(turns)))
             continue
-        question = Question(case.id, case.question, turns, planted_passage(case))
+        question = Question(
+            case.id, case.question, turns, planted_passage(case), read_files(case.extra)
+        )
         response = target.ask(question)
         answers[len(case.history), case.question] = _answered_turn(case, response)
         answered((n, replace(case, history=turns) if turns else case, response))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from answerkey.coerce.values import is_mapping
+from answerkey.config.declare import toml_text
 from answerkey.errors import SettingsError, StorageError
 from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Options
@@ -34,6 +36,7 @@ from answerkey.runs.store import (
     with_record_counts,
 )
 from answerkey.runs.suite import Suite
+from answerkey.text import short_label
 
 _ORDER = "order of the cases"
 
@@ -195,9 +198,12 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     if "cases" in different and _ORDER in different:
         different.remove(_ORDER)
     if different and not accept:
+        new_target = manifest_of(prepared, manifest.created).settings.target
+        settings = _list_changes(manifest.settings.target or {}, new_target or {})
+        details = f" ({'; '.join(settings)})" if settings else ""
         raise SettingsError(
-            f"{folder}: the {', '.join(different)} changed since this run began; start a new run, "
-            "or add --accept-changes to continue and record the change"
+            f"{folder}: the {', '.join(different)} changed since this run began{details}; start a new "
+            "run, or add --accept-changes to continue and record the change"
         )
     cases = None
     if different:
@@ -227,6 +233,25 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         suite = manifest.suite
     begun = replace(manifest, suite=suite, count=prepared.count).as_begun()
     return Resumed(begun, state, cases)
+
+
+def _list_changes(
+    old: Mapping[str, object], new: Mapping[str, object], prefix: str = "target"
+) -> list[str]:
+    """Settings of the target that differ: `target.collection: "a", now "b"`."""
+    lines: list[str] = []
+    for name in sorted(old.keys() | new.keys()):
+        before = old.get(name)
+        after = new.get(name)
+        if before == after:
+            continue
+        if is_mapping(before) and is_mapping(after):
+            lines += _list_changes(before, after, f"{prefix}.{name}")
+        else:
+            was = "not set" if before is None else short_label(toml_text(before))
+            now = "not set" if after is None else short_label(toml_text(after))
+            lines.append(f"{prefix}.{name}: {was}, now {now}")
+    return lines
 
 
 def _refuse_format1(folder: Path, manifest: Manifest) -> None:

@@ -127,7 +127,7 @@ class SimulatedUser:
         message = question.text
         while True:
             earlier = (*question.history, *talk.turns)
-            response = self._target.ask(Question(question.id, message, earlier))
+            response = self._target.ask(replace(question, text=message, history=earlier))
             talk.add(message, response)
             self._add_cost(response.cost)
             if response.error is not None:

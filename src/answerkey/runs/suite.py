@@ -134,6 +134,9 @@ def _with_collection(suite: Suite, name: str) -> Suite:
         for part, table in tables.items()
         if _collection_setting(table) or _collection_setting(table.get("store"))
     }
+    if not changed and (suite.target.get("call") or suite.target.get("make")):
+        # The user's own function or factory opens the collection.
+        changed = {"target": {**suite.target, "collection": name}}
     if not changed:
         raise SettingsError(
             f'--collection "{name}": neither the target nor [retrieval] uses a vector store; '

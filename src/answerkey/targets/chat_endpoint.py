@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from answerkey.config.target_tables import OpenAiTable
+from answerkey.targets.attachments import chat_part
 from answerkey.targets.json_path import json_path
 from answerkey.targets.respond import FailedExchange, infrastructure_error
 from answerkey.targets.templates import chat_messages
@@ -33,7 +34,7 @@ class ChatExchange:
     def __call__(self, question: Question) -> object:
         body = {
             "model": self._choose_model(),
-            "messages": chat_messages(question, self._settings.system),
+            "messages": _messages_with_files(question, self._settings.system),
             **self._settings.body,
         }
         return self._wire.json("POST", f"{self._base}/chat/completions", body=body)
@@ -48,3 +49,12 @@ class ChatExchange:
                 detail = f"{self._base}/models lists none; put model = … in the suite"
                 raise FailedExchange(infrastructure_error("no model", detail))
             return self._model
+
+
+def _messages_with_files(question: Question, system: str) -> list[dict[str, object]]:
+    """The conversation; the files of the question are parts of its last message."""
+    messages: list[dict[str, object]] = [dict(each) for each in chat_messages(question, system)]
+    if question.files:
+        text = {"type": "text", "text": messages[-1]["content"]}
+        messages[-1]["content"] = [text, *map(chat_part, question.files)]
+    return messages

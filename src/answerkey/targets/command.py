@@ -51,7 +51,13 @@ class CommandTarget:
             self._free.put(process)
 
     def ask(self, question: Question) -> Response:
-        sent = {"id": question.id, "question": question.text, "history": history_turns(question)}
+        sent: dict[str, object] = {
+            "id": question.id,
+            "question": question.text,
+            "history": history_turns(question),
+        }
+        if question.files:
+            sent["files"] = list(question.files)
         process = self._free.get()
         try:
             start = perf_counter()

@@ -23,6 +23,8 @@ from answerkey.user_code import error_text, load_object
 from answerkey.user_traceback import show_traceback
 
 Call = Callable[[Question], Any]
+# Parameters of a user's function that are given by their name.
+_KEYWORDS = ("history", "files", "image", "collection")
 
 
 class PythonTarget:
@@ -86,16 +88,20 @@ class PythonTarget:
 
 
 def make_python_target(table: Mapping[str, object], folder: Path, timeout: float) -> PythonTarget:
-    spec = read_table(PythonTable, table, "[target]").call
+    settings = read_table(PythonTable, table, "[target]")
+    spec = settings.call
     if not spec:
         raise SettingsError('[target] needs call, for example call = "bot:answer"')
-    return function_target(load_object(spec, folder, "[target] call"), timeout, spec)
+    function = load_object(spec, folder, "[target] call")
+    return function_target(function, timeout, spec, settings.collection)
 
 
-def function_target(function: object, timeout: float, spec: str) -> PythonTarget:
+def function_target(
+    function: object, timeout: float, spec: str, collection: str = ""
+) -> PythonTarget:
     if not callable(function):
         raise SettingsError(f'[target] call = "{spec}": {type(function).__name__} cannot be called')
-    return PythonTarget(_adapt(function, spec), timeout, _is_async(function))
+    return PythonTarget(_adapt(function, spec, collection), timeout, _is_async(function))
 
 
 def object_target(made: object, timeout: float, spec: str) -> PythonTarget:
@@ -107,14 +113,19 @@ def object_target(made: object, timeout: float, spec: str) -> PythonTarget:
     return PythonTarget(ask, timeout, _is_async(ask), getattr(made, "close", None))
 
 
-def _adapt(function: Callable[..., object], spec: str) -> Call:
-    """How to call it: with the question's text, and the history where it has a parameter for it."""
+def _adapt(function: Callable[..., object], spec: str, collection: str) -> Call:
+    """How to call it: with the question's text, and with the history, the files and the collection
+    where it has parameters for them."""
+    where = f'[target] call = "{spec}"'
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some built-ins have no signature
         return lambda question: function(question.text)
     signature = _Signature(parameters)
-    signature.check(f'[target] call = "{spec}"', function)
+    signature.check(where, function)
+    if collection and not signature.has_keyword("collection"):
+        fix = "add a parameter `collection` to it"
+        raise SettingsError(f'{where}: it takes no collection, and "{collection}" was given; {fix}')
 
     def send(question: Question) -> object:
         positional: list[object] = []
@@ -123,17 +134,23 @@ def _adapt(function: Callable[..., object], spec: str) -> Call:
             named[signature.question_keyword] = question.text
         else:
             positional.append(question.text)
-        if signature.has_history_keyword:
+        if signature.has_keyword("history"):
             named["history"] = history_turns(question)
         elif signature.required:
             positional.append(history_turns(question))
+        if signature.has_keyword("files"):
+            named["files"] = list(question.files)
+        if signature.has_keyword("image"):
+            named["image"] = question.image
+        if collection or signature.requires("collection"):
+            named["collection"] = collection
         return function(*positional, **named)
 
     return send
 
 
 class _Signature:
-    """The parameters of a user's function that take a question and a history."""
+    """The parameters of a user's function that take a question and what belongs to it."""
 
     def __init__(self, parameters: list[Parameter]) -> None:
         self._parameters = parameters
@@ -141,7 +158,9 @@ class _Signature:
         positional = [p for p in parameters if p.kind in kinds]
         self._first = positional[0] if positional else None
         # Positional parameters after the question that need a value.
-        self.required = [p for p in positional[1:] if p.default is p.empty]
+        self.required = [
+            p for p in positional[1:] if p.default is p.empty and p.name not in _KEYWORDS
+        ]
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
         self.question_keyword = ""  # of `def answer(*, question)`
         if self._first is None:
@@ -150,15 +169,17 @@ class _Signature:
         self._required_keywords = [
             p.name
             for p in keywords
-            if p.default is p.empty and p.name not in ("history", self.question_keyword)
+            if p.default is p.empty and p.name not in (*_KEYWORDS, self.question_keyword)
         ]
 
-    @property
-    def has_history_keyword(self) -> bool:
+    def has_keyword(self, name: str) -> bool:
         return any(
-            p.name == "history" and p is not self._first and p.kind is not p.POSITIONAL_ONLY
+            p.name == name and p is not self._first and p.kind is not p.POSITIONAL_ONLY
             for p in self._parameters
         )
+
+    def requires(self, name: str) -> bool:
+        return any(p.name == name and p.default is p.empty for p in self._parameters)
 
     def check(self, where: str, function: Callable[..., object]) -> None:
         takes_any = any(p.kind is p.VAR_POSITIONAL for p in self._parameters)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.target_tables import GradioTable
 from answerkey.errors import SettingsError
+from answerkey.targets.attachments import gradio_file
 from answerkey.targets.reply_fields import parse_reply_json
 from answerkey.targets.respond import FailedExchange, content_error
 from answerkey.targets.templates import check_places, fill
@@ -53,7 +54,7 @@ class GradioExchange:
         raise FailedExchange(content_error("the app ended without an answer"))
 
     def _call(self, question: Question) -> object:
-        body = {"data": [fill(item, question) for item in self._data]}
+        body = {"data": [_fill_input(item, question) for item in self._data]}
         for prefix in tuple(self._prefixes):
             try:
                 reply = self._wire.json("POST", f"{self._base}{prefix}/{self._function}", body=body)
@@ -64,6 +65,15 @@ class GradioExchange:
                 self._prefixes = [prefix]  # the one that this app has
                 return reply
         return None
+
+
+def _fill_input(item: object, question: Question) -> object:
+    """An input; `"{image}"` and `"{files}"` alone become the files of a Gradio component."""
+    if item == "{image}" and question.image is not None:
+        return gradio_file(question.image)
+    if item == "{files}":
+        return [gradio_file(file) for file in question.files]
+    return fill(item, question)
 
 
 def _read_inputs(data: object) -> list[object]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from time import sleep
 
 from answerkey.config.target_tables import LiveTable
+from answerkey.targets.attachments import resolve_file
 from answerkey.targets.respond import flag_error_text
 from answerkey.types import Question, Response, Target
 
@@ -18,8 +20,9 @@ _RETRIES_WHEN_BUSY = 2
 class Live:
     """Asks a target as `settings` say. Waiting for a turn is never part of `Response.seconds`."""
 
-    def __init__(self, target: Target, settings: LiveTable) -> None:
+    def __init__(self, target: Target, settings: LiveTable, folder: Path | None = None) -> None:
         self._target = target
+        self._folder = folder
         self._settings = settings
         self._turn = nullcontext()
         if settings.concurrency:
@@ -29,6 +32,9 @@ class Live:
 
     def ask(self, question: Question) -> Response:
         self._warm_up()
+        if question.files and self._folder is not None:
+            files = tuple(resolve_file(file, self._folder) for file in question.files)
+            question = replace(question, files=files)
         with self._turn:
             response = self._target.ask(question)
             tries = 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.target_tables import ReplyTable
+from answerkey.errors import SettingsError
 from answerkey.targets.json_path import JsonPath, json_path
 from answerkey.targets.respond import FailedExchange, as_response, content_error
 from answerkey.types import Response
@@ -24,7 +26,36 @@ FIELDS = (
     "error",
     "tools",
 )
+_PATTERN_MARK = "re:"
 _HTML_STARTS = ("<!doctype", "<html", "<head", "<body")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """Where a field is: a path, and perhaps a pattern of the text there.
+
+    `$[0] re:Route: (\\w+)` searches the text at `$[0]`; the value is the first group, or the match.
+    """
+
+    path: JsonPath
+    pattern: re.Pattern[str] | None = None
+
+    @property
+    def text(self) -> str:
+        if self.pattern is None:
+            return self.path.text
+        return f"{self.path.text} {_PATTERN_MARK}{self.pattern.pattern}"
+
+    def find(self, reply: object) -> object:
+        value = self.path.find(reply)
+        if self.pattern is None or value is None:
+            return value
+        if not isinstance(value, str):
+            value = json.dumps(value, ensure_ascii=False)
+        match = self.pattern.search(value)
+        if match is None:
+            return None
+        return match[1] if match.re.groups else match[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +63,7 @@ class Fields:
     """With a path for the answer, only fields that have a path are read; without one, the usual
     names count as well."""
 
-    paths: Mapping[str, JsonPath]
+    paths: Mapping[str, FieldRule]
 
     def read(self, reply: object) -> Response:
         values = {name: path.find(reply) for name, path in self.paths.items()}
@@ -62,7 +93,22 @@ def read_fields(settings: ReplyTable, defaults: Mapping[str, str] | None = None)
         path = getattr(settings, name)
         if path:
             texts[name] = path
-    return Fields({name: json_path(text, name) for name, text in texts.items()})
+    default = (defaults or {}).get("answer", "$")
+    return Fields({name: _read_rule(text, name, default) for name, text in texts.items()})
+
+
+def _read_rule(text: str, name: str, default: str) -> FieldRule:
+    """A path, a path with a pattern, or a pattern alone, which reads the text of the answer."""
+    path, has_pattern, pattern = text.partition(_PATTERN_MARK)
+    if not has_pattern:
+        return FieldRule(json_path(text, name))
+    try:
+        # An answer may have several lines.
+        compiled = re.compile(pattern.strip(), re.DOTALL)
+    except re.error as error:
+        problem = f"not a regular expression: {error}"
+        raise SettingsError(f'[target] {name} = "{text}": {problem}') from None
+    return FieldRule(json_path(path.strip() or default, name), compiled)
 
 
 def parse_reply_json(text: str) -> object:

@@ -72,10 +72,10 @@ def make_target(
         # The factory checks its own settings: it is given the table without ours.
         own = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
         bot = load_object(factory, folder, "[target] make")(own, folder)
-        return Live(object_target(bot, timeout, factory), live)
+        return Live(object_target(bot, timeout, factory), live, folder)
     module, maker = _MAKERS[kind]
     make: Callable[[Settings, Path, float], Target] = getattr(import_module(module), maker)
-    return Live(make(table, folder, timeout), live)
+    return Live(make(table, folder, timeout), live, folder)
 
 
 def _factory_of(table: Settings, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The request that a target is sent: templates with `{question}`, `{history}` and `{id}`.
+"""The request that a target is sent: templates with `{question}`, `{history}`, `{id}` and files.
 
 Braces in a question are never read as code.
 """
@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.targets.attachments import data_url
 from answerkey.types import Question
 
-PLACES = ("question", "history", "id")
+PLACES = ("question", "history", "id", "image", "image_data", "files")
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -41,12 +42,17 @@ def chat_messages(
 def fill(template: object, question: Question) -> object:
     """The template with its places filled.
 
-    `"{history}"` alone becomes the list itself; inside other text, its words.
+    `"{history}"` and `"{files}"` alone become the list itself; inside other text, its words. The
+    image is null where the question has none.
     """
 
     def fill_text(text: str) -> object:
         if text == "{history}":
             return history_turns(question)
+        if text == "{files}":
+            return list(question.files)
+        if text in ("{image}", "{image_data}") and question.image is None:
+            return None
         return _PLACE.sub(lambda match: _value_of_place(match, question), text)
 
     return each_text(template, fill_text)
@@ -90,5 +96,11 @@ def _value_of_place(match: re.Match[str], question: Question) -> str:
         case "history":
             turns = (f"User: {turn.user}\nAssistant: {turn.answer}" for turn in question.history)
             return "\n".join(turns)
+        case "image":
+            return question.image or ""
+        case "image_data":
+            return data_url(question.image) if question.image else ""
+        case "files":
+            return "\n".join(question.files)
         case _:
             return match[0]  # not one of ours: left as it is written
