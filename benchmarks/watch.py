@@ -1,6 +1,6 @@
 """How soon `answerkey watch` notices a worse bot, and how often it alarms without a change.
 
-python -m benchmarks.watch [--shuffles N] [--delays N] [--simulate N] [--data FILE]
+python -m benchmarks.watch [--shuffles N] [--delays N] [--simulate N] [--topics] [--data FILE]
 
 Replays answers of real systems with human labels (EVOUNA): a label stands for the verdict, and length, refusals and
 eight topics are series beside it, weighted as in a watch. One system is replaced by another after 100 or 300 sampled
@@ -10,7 +10,7 @@ shuffles ever alarm, or where the whole watch takes a median of more than 150 an
 
 These systems also write answers of different length, which a watch notices first; "verdict alone" leaves out all
 series but the verdict, with the share of the error budget that it has among the others: one bit per answer.
-`--simulate` draws lives of 3,000 answers with known rates, for baselines of several sizes; there the verdict has the
+`--topics` holds the intents of intents.toml out of the baseline in turn. `--simulate` draws lives of 3,000 answers with known rates, for baselines of several sizes; there the verdict has the
 whole budget.
 """
 
@@ -19,17 +19,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import median
 
+from answerkey.embed import load_embedder
 from answerkey.types import Case, Outcome, Response, Verdict
 from answerkey.watch.evidence import ALPHA, LIMIT, ChangeEvidence
 from answerkey.watch.observe import add_in_step
 from answerkey.watch.series import SeriesBaseline, plan_series, values_by_outcome
+from answerkey.watch.topics import find_topics, new_questions
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "evouna" / "dev.jsonl"
+INTENTS = Path(__file__).with_name("intents.toml")
 SEED = 5
 BASELINE = 1500
 BATCH = 25
@@ -48,7 +53,10 @@ def main() -> int:
     parser.add_argument("--delays", type=int, default=200)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--simulate", type=int, default=0)
+    parser.add_argument("--topics", action="store_true")
     options = parser.parse_args()
+    if options.topics:
+        return measure_topics()
     if options.simulate:
         return simulate(options.simulate)
     if not options.data.is_file():
@@ -107,6 +115,57 @@ def _simulated_life_alarms(rate: float, size: int, random: Random) -> bool:
         if series.value >= LIMIT:
             return True
     return False
+
+
+def measure_topics() -> int:
+    """How many questions of an intent that the baseline lacks are listed as new."""
+    intents: dict[str, list[str]] = tomllib.loads(INTENTS.read_text(encoding="utf-8"))
+    result = hold_intents_out(intents, repeats=3)
+    print(
+        f"{result.topics_found} of {result.topics} held-out intents have two or more questions "
+        f"listed; {result.found / result.new:.0%} of their {result.new} questions, and "
+        f"{result.mistaken / result.familiar:.1%} of {result.familiar} familiar ones"
+    )
+    return int(result.topics_found < 0.9 * result.topics)
+
+
+@dataclass
+class HeldOut:
+    """Counts over all intents that were held out in turn."""
+
+    topics: int = 0
+    topics_found: int = 0
+    new: int = 0
+    found: int = 0
+    familiar: int = 0
+    mistaken: int = 0
+
+
+def hold_intents_out(intents: Mapping[str, Sequence[str]], repeats: int) -> HeldOut:
+    """Leave each intent out of the baseline; the log has it and a quarter of all others."""
+    embedder = load_embedder()
+    random = Random(SEED)
+    result = HeldOut()
+    for held_out in [name for name in intents for _ in range(repeats)]:
+        baseline: list[str] = []
+        familiar: list[str] = []
+        for name, questions in intents.items():
+            if name != held_out:
+                shuffled = random.sample(list(questions), len(questions))
+                familiar += shuffled[: len(questions) // 4]
+                baseline += shuffled[len(questions) // 4 :]
+        new = list(intents[held_out])
+        log = [*new, *familiar]
+        topics, _ = find_topics(baseline, embedder)
+        listed = {one.question for one in new_questions(topics, log, embedder.embed(log), embedder)}
+        found = len(listed.intersection(new))
+        result.topics += 1
+        result.topics_found += found >= 2
+        result.new += len(new)
+        result.found += found
+        result.familiar += len(familiar)
+        result.mistaken += len(listed.intersection(familiar))
+    return result
 
 
 def read_answers(path: Path) -> dict[str, list[Outcome]]:

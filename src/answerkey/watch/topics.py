@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -17,6 +18,13 @@ _MOST_TOPICS = 8  # more topics would leave each too little of the error budget
 _ROUNDS = 25
 _FAR_SHARE = 0.02  # share of the baseline's own questions that are as far from all the others
 _NEVER_FAR = 0.6  # such a cosine is that of a question about the same thing, whatever the quantile
+# A question nearer to the baseline than most of the baseline's own is never new, however many others
+# ask the same. Of the shares 0.5, 0.7 and 0.9, 0.7 found most at the same rate of mistakes
+# (benchmarks/watch.py --topics).
+_NEAR_SHARE = 0.7
+# The chance that the nearest neighbours of a familiar question are all new ones.
+_BY_CHANCE = 0.1
+_FEWEST_NEIGHBOURS = 2
 _MOST_QUESTIONS = 4_000  # of the baseline that later questions are compared with
 _ROWS_AT_ONCE = 512
 
@@ -31,6 +39,7 @@ class Topics(msgspec.Struct):
     """The topics of the baseline.
 
     `far` is the cosine to the nearest question of the baseline below which a question is new.
+    From `near` upwards it is familiar. Between them its neighbours decide.
     """
 
     centres: list[list[float]]
@@ -38,6 +47,7 @@ class Topics(msgspec.Struct):
     far: float
     questions: list[str]
     familiar_share: float = 1.0
+    near: float = -1.0
 
     def of_vectors(self, vectors: Vectors) -> list[int]:
         """The nearest topic of each question; 0 for all where there is only one."""
@@ -56,8 +66,10 @@ def find_topics(questions: Sequence[str], embedder: TextEmbedder) -> tuple[Topic
     nearest = _nearest(vectors[kept], vectors[kept], skip_self=True)
     if len(kept) > 1:
         far = min(float(np.quantile(nearest, _FAR_SHARE)), _NEVER_FAR)
+        near = float(np.quantile(nearest, _NEAR_SHARE))
     else:
         far = -1.0
+        near = -1.0
     names = [_central_question(questions, vectors, centre) for centre in centres]
     topics = Topics(
         [[float(number) for number in centre] for centre in centres],
@@ -65,6 +77,7 @@ def find_topics(questions: Sequence[str], embedder: TextEmbedder) -> tuple[Topic
         far,
         [questions[number] for number in kept],
         float((nearest >= far).mean()),
+        near,
     )
     return topics, topics.of_vectors(vectors)
 
@@ -122,10 +135,34 @@ def new_questions(
     """The questions that belong to no topic of the baseline, the most distant first."""
     if not topics.questions or not len(vectors):
         return []
-    nearest = _nearest(vectors, embedder.embed(topics.questions))
+    baseline = embedder.embed(topics.questions)
+    nearest = _nearest(vectors, baseline)
+    is_far = nearest < topics.far
+    # A question that is asked twice would be its own nearest neighbour.
+    _, first_places = np.unique([question.strip() for question in questions], return_index=True)
+    is_doubtful = ~is_far & (nearest < topics.near)
+    is_far |= is_doubtful & _has_new_neighbours(
+        vectors, vectors[np.sort(first_places)], nearest, len(baseline)
+    )
     far = [
         NewQuestion(question, round(float(similarity), 3))
-        for question, similarity in zip(questions, nearest, strict=True)
-        if similarity < topics.far
+        for question, similarity, is_new in zip(questions, nearest, is_far, strict=True)
+        if is_new
     ]
     return sorted(far, key=lambda new: new.similarity)
+
+
+def _has_new_neighbours(
+    vectors: Vectors, log: Vectors, nearest: NDArray[np.float64], baseline_count: int
+) -> NDArray[np.bool_]:
+    """Whether so many questions of the log are nearer than the whole baseline that it is no chance.
+
+    Alone, a question of a new topic is often no further away than a familiar one. Several of them
+    are nearer to each other than to anything in the baseline.
+    """
+    share = len(log) / (len(log) + baseline_count)
+    needed = max(math.ceil(math.log(_BY_CHANCE) / math.log(share)), _FEWEST_NEIGHBOURS)
+    cosines = vectors @ log.T
+    # The question itself is in the log, with a cosine of 1.
+    nearer = (cosines > nearest[:, None]).sum(axis=1) - 1
+    return nearer >= needed
