@@ -59,9 +59,7 @@ def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
     elif backend == "onnx":
         inner = _load_repository(settings)
     elif backend == "sentence-transformers":
-        from answerkey.embed.sentence_transformer import load_sentence_transformer
-
-        inner = load_sentence_transformer(_full_name(settings.model))
+        inner = _load_with_sentence_transformers(settings)
     else:
         inner = _load_packaged(settings.model.removeprefix(_PREFIX), settings.threads)
     if settings.cache:
@@ -75,13 +73,32 @@ def _load_repository(settings: EmbeddingTable) -> Embedder:
     from answerkey.embed.repository_embedder import RepositoryEmbedder, read_prefixes
 
     repository = open_repository(_full_name(settings.model), settings.revision)
-    stated = read_prefixes(repository)
-    prefixes = Prefixes(
+    prefixes = _choose_prefixes(read_prefixes(repository), settings)
+    return RepositoryEmbedder(repository, prefixes, settings.threads)
+
+
+def _load_with_sentence_transformers(settings: EmbeddingTable) -> Embedder:
+    from answerkey.embed.repository_embedder import read_prefixes
+    from answerkey.embed.sentence_transformer import load_sentence_transformer
+
+    name = _full_name(settings.model)
+    try:
+        repository = open_repository(name, settings.revision)
+    except SettingsError:
+        # It may be in the library's own folders; nothing is downloaded either way.
+        prefixes = _choose_prefixes(Prefixes(), settings)
+        return load_sentence_transformer(name, name, prefixes, settings.revision)
+    prefixes = _choose_prefixes(read_prefixes(repository), settings)
+    return load_sentence_transformer(name, str(repository.snapshot.folder), prefixes)
+
+
+def _choose_prefixes(stated: Prefixes, settings: EmbeddingTable) -> Prefixes:
+    """The prefixes of the settings, otherwise those that the repository states."""
+    return Prefixes(
         stated.plain if settings.prefix is None else settings.prefix,
         stated.query if settings.query_prefix is None else settings.query_prefix,
         stated.passage if settings.passage_prefix is None else settings.passage_prefix,
     )
-    return RepositoryEmbedder(repository, prefixes, settings.threads)
 
 
 @lru_cache(maxsize=4)

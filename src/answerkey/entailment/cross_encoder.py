@@ -60,7 +60,7 @@ def _leave_unchanged(outputs: Any) -> Any:
 
 
 def _load_cross_encoder(repository: ModelRepository, allow_code: bool) -> Any:
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # before the import, which reads it
     try:
         from sentence_transformers import CrossEncoder  # pyright: ignore
     except ImportError:

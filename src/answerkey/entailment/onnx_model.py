@@ -15,9 +15,8 @@ from answerkey.local_models.row_cache import RowCache
 from answerkey.local_models.sessions import BatchRunner
 
 KEPT_IN_MEMORY = 50_000
-PAIRS_PER_ROUND = (
-    512  # a large model computes some seconds on so many; an interrupted run loses no more
-)
+# A large model computes some seconds on this many pairs; an interrupted run loses no more.
+PAIRS_PER_ROUND = 512
 
 
 class OnnxPairModel:

@@ -25,7 +25,7 @@ PACKAGED = Path(__file__).parent / "data"
 GRAPH = "entailment.onnx"
 CARD = "entailment.json"
 KEPT_IN_MEMORY = 50_000
-PAIRS_PER_ROUND = 4_096
+PAIRS_PER_ROUND = 4_096  # stored after each round: an interrupted run loses no more than this
 
 
 class EntailmentModel:

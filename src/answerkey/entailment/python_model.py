@@ -42,6 +42,7 @@ class FunctionPairModel:
         shares = self._call(pairs)
         if shares.ndim == 1:
             return rows_of_odds(log_odds_of(shares))
+        # The logarithm of 0 is not finite; 1e-9 is as good as 0 for any threshold.
         return np.log(np.clip(shares, 1e-9, 1.0)).astype(np.float32)
 
     def _call(self, pairs: Sequence[TextPair]) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Shares of the tokens that a model reads: most for the premise, and an overlap of a sentence or two.
 _STATEMENT_SHARE = 2
 _OVERLAP_SHARE = 8
-_LEAST_PROBABILITY = 1e-9
+_LEAST_PROBABILITY = 1e-9  # the logarithm of 0 is not finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,7 @@ def _pool(rows: Logits, *, one_is_enough: bool) -> NDArray[np.float32]:
         yes = supported.max()
     else:
         yes = supported.min()
+    # The two may come from different windows; together they must not exceed 1.
     no = min(shares[:, 2].max(), 1 - yes)
     together = np.clip([yes, 1 - yes - no, no], _LEAST_PROBABILITY, None)
     return np.log(together).astype(np.float32)

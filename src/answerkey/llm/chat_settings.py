@@ -16,17 +16,18 @@ _OF_MODEL = ("context_window", "structured_output")  # settings that another mod
 
 
 def read_chat(
-    given: Mapping[str, object] | str,
+    spec: Mapping[str, object] | str,
     kind: type[ChatSettings],
     where: str,
     known: Iterable[str] = PRESETS,
 ) -> ChatSettings:
     """The settings of a language model, from a table or the name of a preset; `known` are the names to suggest."""
     table: dict[str, object]
-    if isinstance(given, str):
-        table = {"preset": given}
+    if isinstance(spec, str):
+        table = {"preset": spec}
     else:
-        table = dict(given)
+        table = dict(spec)
+    # Settings are stored with the run: a key among them would end up in run.json.
     if "api_key" in table:
         raise SettingsError(
             f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env"
@@ -43,6 +44,7 @@ def read_chat(
             else:
                 with_preset = ""
             raise SettingsError(f'{where} needs {name}{with_preset}: add {name} = "…"')
+    # People paste the whole address of the call; the endpoint adds the path itself.
     return msgspec.structs.replace(
         settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/")
     )

@@ -17,7 +17,7 @@ Body = dict[str, Any]
 DialectName = Literal["openai", "anthropic", "gemini"]
 # Anthropic's structured output takes no limits of numbers and lengths.
 _LIMITS = frozenset({"minimum", "maximum", "minLength", "maxLength", "multipleOf", "maxItems"})
-_ANTHROPIC_VERSION = "2023-06-01"
+_ANTHROPIC_VERSION = "2023-06-01"  # the header is required
 _ANTHROPIC_ENDINGS = {"max_tokens": "length", "refusal": "content_filter"}
 _GEMINI_ENDINGS = {
     "MAX_TOKENS": "length",

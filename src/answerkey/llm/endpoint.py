@@ -35,15 +35,16 @@ from answerkey.llm.structured_output import RUNGS, Ladder, limit_texts, request_
 from answerkey.net import HttpClient, NoReply, TimedOutReply
 from answerkey.secrets import Secrets, key_from_variable
 
+# Tokens for yes or no. A model that thinks first is cut off, and asked again with its own limit.
+SHORT_REPLY = 32
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
-SHORT_REPLY = (
-    32  # tokens for yes or no; a model that thinks first is asked again with its own limit
-)
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
+# Providers have no common code for "this model does not take that parameter"; their sentences have these words.
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|deprecated|does not support|unrecognized|unknown (?:parameter|field|argument)|not permitted",
     re.IGNORECASE,
 )
+# A prompt that is too long is refused in every form, so a plainer one is not tried for it.
 _TOO_LONG = re.compile(
     r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context",
     re.IGNORECASE,
@@ -68,6 +69,7 @@ class Endpoint:
         headers = {
             "content-type": "application/json",
             "accept": "application/json",
+            # Bodies are read raw: a compressed one could grow past the size limit when it is unpacked.
             "accept-encoding": "identity",
             "user-agent": "answerkey",
         }
@@ -83,6 +85,7 @@ class Endpoint:
         return self.settings.model
 
     def fingerprint(self) -> str:
+        # The key, the concurrency and the timeout do not shape a reply: the cache serves them all.
         s = self.settings
         return digest(s.base_url, s.model, s.temperature, s.max_tokens)
 
@@ -126,6 +129,7 @@ class Endpoint:
             try:
                 reply = self._once(messages, schema, rung, sent)
             except Fatal as failure:
+                # No other call can succeed either: those that wait end with the same message.
                 self.limiter.stop(f"{self.model} at {self.settings.base_url}: {failure}")
                 raise EndpointError(
                     f"{self.model} at {self.settings.base_url}: {failure}"
@@ -149,6 +153,7 @@ class Endpoint:
                     self.limiter.check()
                     raise self._give_up(failure) from failure
                 if isinstance(failure, Transient):
+                    # A crash (500) may be the fault of the schema: a plainer form is tried.
                     if schema and failure.refused_form:
                         rung = self._ladder.below(rung, crashed=True) or rung
                     self.limiter.back_off(tries[kind])
@@ -169,7 +174,8 @@ class Endpoint:
         request = self._dialect.request({"model": self.model, **parameters, **fields})
         try:
             content = msgspec.json.encode(request)
-        except UnicodeEncodeError:  # half a surrogate pair
+        except UnicodeEncodeError:
+            # Half a surrogate pair in a bot's answer: it is replaced rather than left unjudged.
             content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
@@ -210,6 +216,7 @@ class Endpoint:
     def _read(self, body: str, rung: str) -> Reply:
         try:
             completion = self._dialect.reply(self._client.secrets.hide_in(json.loads(body)))
+            # Gateways such as OpenRouter pass on an error of their provider with status 200.
             if completion.get("error") and not completion.get("choices"):
                 raise Transient(f"HTTP 200 with an error: {endpoint_message(body)}", body)
             choice = completion["choices"][0]
@@ -242,6 +249,7 @@ class Endpoint:
                 f"HTTP 200, but no chat completion: {endpoint_message(body) or 'an empty body'}",
                 body,
             ) from None
+        # Some servers accept tools and ignore them: the next form is tried.
         if rung == "tool" and not reply.text:
             raise Rejected("no tool call in the reply", body)
         return reply
@@ -286,9 +294,8 @@ def _text(message: dict[str, Any]) -> str:
         content = "".join(str(table_of(part).get("text") or "") for part in content)
     if not content and message.get("tool_calls"):
         content = message["tool_calls"][0]["function"]["arguments"]
-        if isinstance(content, str):
-            content = content
-        else:
+        # OpenAI gives the arguments as a string, some servers as an object.
+        if not isinstance(content, str):
             content = json.dumps(content)
     return str(content or "")
 

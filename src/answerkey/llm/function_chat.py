@@ -15,8 +15,9 @@ from answerkey.llm.chat import CallFailed, Message, Reply, Schema
 from answerkey.user_code import error_text
 from answerkey.user_traceback import show_traceback
 
+# Seconds; ten times those of an endpoint, because retries happen inside the function.
 FUNCTION_TIMEOUT = 300.0
-_MOST_FAILURES = 25  # in a row, before the run stops
+_MOST_FAILURES = 25  # in a row, before the run stops: as many as an endpoint may have
 
 
 class FunctionChat:
@@ -54,6 +55,7 @@ class FunctionChat:
         return Reply(text, model=self.model)
 
     def fingerprint(self) -> str:
+        # The code of a function cannot be hashed reliably, so replies of functions are never cached.
         return digest("function", self.model)
 
     def close(self) -> None:
@@ -75,6 +77,7 @@ class FunctionChat:
                 f"the judge function gave no reply within {self._timeout:g} s"
             ) from None
         except BaseException as error:
+            # Also SystemExit: user code must not end the run.
             show_traceback(error, "the judge")
             raise CallFailed(f"the judge function raised {error_text(error)}") from error
 

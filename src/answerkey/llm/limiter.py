@@ -32,7 +32,7 @@ class RetryLimits:
     longest_retry_after: float = 300.0
     refusals: int = 12
     failed_calls: int = 25
-    minute: float = 60.0
+    minute: float = 60.0  # shorter in tests
     between_notices: float = 5.0
 
     def wait(self, tries: int) -> float:
@@ -108,6 +108,7 @@ class Limiter:
             if wave == self._wave:
                 self._wave += 1
                 self._refused_waves += 1
+                # Never below a quarter: a short burst of refusals must not make the rest of a run crawl.
                 self._allowed = max(1, self._most // 4, self._allowed // 2)
                 wait = max(wait, min(own, self.patience.wait(self._refused_waves)))
                 if self._refused_waves > self.patience.refusals:

@@ -13,7 +13,9 @@ from answerkey.background import begin
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.llm.chat import Reply
 
-_BETWEEN_WRITES = 0.25  # seconds
+# Seconds. A write of its own for every reply took as long as the rest of the call (benchmarks/judge.py at 200 at once).
+# A kill may lose this much of the replies, which are then asked for again.
+_BETWEEN_WRITES = 0.25
 
 
 class ReplyCache:

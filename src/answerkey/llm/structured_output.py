@@ -10,7 +10,7 @@ from answerkey.llm.chat import Message, Schema
 
 # How structured output is asked for, best first: json_schema, json_object with the schema, a tool call, the prompt alone.
 RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
-NAME = "verdict"
+NAME = "verdict"  # OpenAI wants a name for a schema and for a tool
 
 
 class Ladder:
@@ -53,6 +53,7 @@ def request_fields(
         }
         return {"messages": list(messages), "response_format": form}
     explained = _with_schema(messages, schema)
+    # llama.cpp enforces the schema here too; where it is ignored, the prompt has it.
     if rung == "json_object":
         return {"messages": explained, "response_format": {"type": "json_object", "schema": schema}}
     if rung == "tool":
@@ -69,6 +70,7 @@ def limit_texts(schema: Schema, longest_text: int) -> Schema:
     """The schema with a limit on each text; texts in nested objects share it."""
     properties = {name: table_of(value) for name, value in table_of(schema["properties"]).items()}
     nested = sum(value.get("type") == "object" for value in properties.values())
+    # At least 40 characters, so that a quote of a few words fits however many criteria share the limit.
     share = max(longest_text // max(nested, 1), 40)
     bounded: dict[str, object] = {}
     for name, value in properties.items():

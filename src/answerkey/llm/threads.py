@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from answerkey.background import begin
 
-_MOMENT = 1.0  # seconds that calls under way get to end
+# Seconds that calls under way get to end after an error: their replies are paid for, and go to the cache.
+_MOMENT = 1.0
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -21,6 +22,7 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
     """
     results: dict[int, R] = {}
     errors: list[BaseException] = []
+    # One iterator for all threads: `next` of a range is atomic, so no item is taken twice.
     todo = iter(range(len(items)))
     ended = threading.Event()
     ready = threading.Event()  # wakes the caller once, not after every call
@@ -32,6 +34,7 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
             try:
                 results[n] = function(items[n])
             except BaseException as error:
+                # Also KeyboardInterrupt and SystemExit of user code: a thread must not die in silence.
                 errors.append(error)
             if errors or len(results) == len(items):
                 ready.set()

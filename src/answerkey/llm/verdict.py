@@ -35,6 +35,7 @@ _AMOUNT = re.compile(
 )
 CONTRADICTS = "the reason contradicts the score"
 REPEATS = "the reason repeats the prompt"
+# Shares of the scale below and above which praise or blame contradicts the score.
 _LOW = 0.2
 _HIGH = 0.8
 _NEGATION = r"(?:\bno\b|\bnot\b|\bnever\b|\bnothing\b|\bnone\b|\bwithout\b|n't\b|\bneither\b|\bnor\b|\bhardly\b)"
@@ -51,7 +52,7 @@ _EMPTY_REASON = re.compile(
     r"[\W_]*(?:reason(?:ing)?|string|your reason(?:ing)? here|short reason|text|n/?a|none)?[\W_]*"
 )
 _BLANKS_AND_QUOTES = re.compile(r"[\s'\"`´‘’‚‛“”„‟«»\\]+")
-_SHORTEST_COPY = 8  # words in a row
+_SHORTEST_COPY = 8  # words in a row; shorter reasons share words with any instructions by chance
 _REASONS = (
     "reason",
     "reasoning",
@@ -166,6 +167,7 @@ def read_verdict(
 def split_reasoning(text: str) -> tuple[str, str]:
     """The reasoning block at the head of a reply, and the rest. One that never ends takes all of it."""
     body = text.lstrip()
+    # Some servers drop the opening tag, which their template has put into the prompt.
     opened = _THINK.match(body)
     if opened is None and body.startswith(("{", "```", "[")):
         return "", text
@@ -217,6 +219,7 @@ def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, obje
     if depth >= 4:
         return None
     picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
+    # Two verdicts that differ: neither is taken, and the judge is asked again.
     if not picks or any(pick != picks[0] for pick in picks):
         return None
     if is_mapping(value):

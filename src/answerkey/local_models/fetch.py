@@ -16,8 +16,8 @@ from answerkey.errors import EndpointError, StorageError
 from answerkey.local_models.hub import RemoteFile, RemoteModel, hub_address, import_hub
 from answerkey.local_models.hub_cache import COMMIT, Snapshot, repository_folder
 
-_CHUNK = 1 << 20
-_TIMEOUT = 30.0
+_CHUNK = 1 << 20  # bytes read at once for the hash
+_TIMEOUT = 30.0  # seconds without a byte, not for the whole download
 Progress = Callable[[int], object]  # is told how many more bytes are there
 
 
@@ -52,6 +52,7 @@ def _fetch_file(model: RemoteModel, file: RemoteFile, blob: Path, progress: Prog
     blob.parent.mkdir(parents=True, exist_ok=True)
     part = blob.with_name(f"{blob.name}.incomplete")
     start = part.stat().st_size if part.is_file() else 0
+    # A part of another revision that was longer: its bytes are of no use.
     if start > file.size:
         part.unlink()
         start = 0
@@ -59,6 +60,7 @@ def _fetch_file(model: RemoteModel, file: RemoteFile, blob: Path, progress: Prog
     if start < file.size or not file.size:
         _download(model, file, part, start, progress)
     _check_hash(file, part)
+    # Only a file that was checked gets the name that other tools look for.
     os.replace(part, blob)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # Positions of these models begin after the one for padding.
 _POSITIONS_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl"})
-_SHORTEST = 16
-_DEFAULT_LENGTH = 512
+_SHORTEST = 16  # tokens; a smaller limit is a mistake in the settings, as no pair fits
+_DEFAULT_LENGTH = 512  # of BERT and most of its successors
 _NO_LIMIT = 100_000  # tokenizers without a limit state 10^30
 
 

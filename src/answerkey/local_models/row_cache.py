@@ -61,6 +61,7 @@ class RowCache(Generic[Key]):
         by_digest = {self._digest(key): key for key in keys}
         rows: dict[Key, Row] = {}
         for digest, content in self.store.get(list(by_digest)).items():
+            # Four bytes per number; anything else is a damaged entry, and is computed again.
             if len(content) % 4 == 0:
                 row = np.frombuffer(content, "<f4")
                 if self._is_whole(row):
@@ -83,5 +84,6 @@ class RowCache(Generic[Key]):
 
     def _digest(self, key: Key) -> bytes:
         parts = (key,) if isinstance(key, str) else key
+        # A character that no text has between the parts: ("ab", "c") and ("a", "bc") are two keys.
         text = "\0".join((self._model, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()

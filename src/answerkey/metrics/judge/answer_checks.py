@@ -37,7 +37,8 @@ def _below(requirement: Requirement, response: Response) -> Score:
         amount = response.seconds
     if amount is None:
         return Score.not_applicable(f"{requirement.kind} is not known")
-    amount *= 1 if requirement.kind == "cost" else 1000
+    if requirement.kind == "latency":
+        amount *= 1000
     met = (amount <= (requirement.threshold or 0)) != requirement.negated
     return Score(float(met), f"{requirement.ask}: {amount:g}")
 

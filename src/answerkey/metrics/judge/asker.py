@@ -21,6 +21,7 @@ from answerkey.metrics.judge.prompt import (
 log = logging.getLogger("answerkey.judge")
 
 _AGAIN = "Your reply could not be used: {problem}. Judge again, and reply with {wanted}."
+# Wider than the endpoint's own pattern: functions of users pass on messages of all kinds.
 _TOO_LONG = re.compile(
     r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context|too long",
     re.IGNORECASE,
@@ -169,6 +170,7 @@ class Asker:
         if not self._window:
             return None
         reply: int = getattr(self.chat, "max_tokens", None) or 1024
+        # A token limit above half the window would leave no room for the prompt.
         allowed = self._window - min(reply, self._window // 2)
         whole = question.messages(marker)
         over = sum(tokens_of(message["content"]) for message in whole) - allowed
@@ -176,6 +178,7 @@ class Asker:
             return None
         passages = _size(whole) - _size(question.messages(marker, 0))
         per_character = tokens_of(whole[-1]["content"]) / max(len(whole[-1]["content"]), 1)
+        # 80 characters are for the note that says how much was cut.
         return max(0, int(passages - over / per_character) - 80)
 
     def _shorter(
@@ -185,6 +188,7 @@ class Asker:
         if not _TOO_LONG.search(f"{failure} {failure.raw[:2000]}"):
             return None
         passages = _size(question.messages(marker, longest)) - _size(question.messages(marker, 0))
+        # Passages of a few words are not what makes a prompt too long.
         return passages // 2 if passages > 200 else None
 
     def _cut(self, question: JudgeQuestion, marker: str, longest: int | None) -> int:

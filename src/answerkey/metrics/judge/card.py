@@ -23,6 +23,8 @@ from answerkey.types import Outcome, Score
 
 _JUDGED = ("rubric.", "judge.", OWN_CRITERION)
 _TOKENS = ("prompt_tokens", "completion_tokens", "cost")
+# A correlation of score and length from which the card warns, and the cases that it takes: with fewer, chance
+# reaches 0.5 easily.
 _STRONG = 0.5
 _ENOUGH = 10
 LENGTH = "{name} rises with the length of the answer (r = {r:.2f} over {n} cases): longer answers may be preferred as such"
@@ -55,6 +57,7 @@ class Moments:
         spread_y = self.n * yy - y**2
         if (
             self.n < 3
+            # Sums of squares of equal numbers differ by rounding; that is no spread.
             or spread_x <= 1e-9 * self.n * xx
             or spread_y <= 1e-9 * self.n * max(yy, 1e-12)
         ):
@@ -114,6 +117,7 @@ class JudgeTally:
     def add(self, outcome: Outcome) -> None:
         seen: set[str] = set()
         routed: set[str] = set()
+        # The logarithm: twice as long counts the same for short and for long answers.
         length = math.log1p(len(outcome.response.answer or ""))
         for name in filter(is_judged, outcome.scores):
             score = outcome.scores[name]

@@ -29,7 +29,7 @@ from answerkey.text import words
 from answerkey.types import Pair, Requirement
 
 MOST_TOGETHER = 20
-NO_QUOTE = "no quote"
+NO_QUOTE = "no quote"  # the prompt asks for these words where nothing can be quoted
 _RESULT_KEYS = (
     "met",
     "score",
@@ -44,21 +44,11 @@ _RESULT_KEYS = (
     "answer",
     "points",
 )
-_QUOTE_KEYS = (
-    "quote",
-    "evidence",
-    "citation_quality",
-    "quotes",
-    "excerpt",
-)  # plain_key reads "citation" so
+# `plain_key` turns "citation" into "citation_quality".
+_QUOTE_KEYS = ("quote", "evidence", "citation_quality", "quotes", "excerpt")
 _NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id")
-_TAKEN = {
-    *_RESULT_KEYS,
-    *_QUOTE_KEYS,
-    *_NUMBER_KEYS,
-    "reason",
-    "reasoning",
-}  # mean something else in a reply
+# Names of criteria that mean something else in a reply.
+_TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}
 _YES = {
     "true",
     "yes",
@@ -247,7 +237,8 @@ def _keys(requirements: Sequence[Requirement]) -> dict[str, str]:
     numbered = list(enumerate(requirements, start=1))
     for n, _ in numbered:
         keys |= dict.fromkeys((f"c{n}", str(n), f"criterion_{n}", f"criterion{n}"), f"c{n}")
-    for n, each in numbered:  # a name such as c2 must not take the place of the second criterion
+    # After all the numbers: a criterion that is named c2 must not take the place of the second one.
+    for n, each in numbered:
         for key in (plain_key(each.name), plain_key(each.ask)):
             if key and key not in _TAKEN:
                 keys.setdefault(key, f"c{n}")
@@ -256,6 +247,7 @@ def _keys(requirements: Sequence[Requirement]) -> dict[str, str]:
 
 def _find_named(value: object, keys: Mapping[str, str], depth: int = 0) -> dict[str, object]:
     """The object that has criteria as its keys, or the list of verdicts in it."""
+    # Verdicts are nested once or twice; deeper objects are a hostile or broken reply.
     if depth > 4:
         return {}
     if is_mapping(value):

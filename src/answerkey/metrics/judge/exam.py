@@ -19,7 +19,7 @@ from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.judge.track_record import ExamResult, KindResult
 from answerkey.types import Case, Pair, Passage, Requirement, Response, Score
 
-INJECTION = "injection"
+INJECTION = "injection"  # the kind in which every item must be right: one answer that sets its own grade is too many
 CANNOT = "can't judge this"
 
 

@@ -82,7 +82,7 @@ def without_cache(settings: Mapping[str, object] | str) -> Mapping[str, object] 
     return {**table, "cache": False}
 
 
-_EMPTY = "0 for an empty answer; the judge is not asked"
+_EMPTY = "0 for an empty answer; the judge is not asked"  # shown by `answerkey metrics`
 _rubric = partial(Facts, high=5.0, needs=("answer",), uses=("expected", "contexts"), empty=_EMPTY)
 
 

@@ -119,6 +119,7 @@ class Jury:
             try:
                 return call(who[1])
             except IncompleteError as error:
+                # Left out for the rest of the run: a judge without quota would fail at every case.
                 with self._lock:
                     if who[0] not in self._lost:
                         self._lost[who[0]] = str(error)
@@ -167,6 +168,7 @@ class Jury:
         details["spread"] = spread
         nearest = min(values, key=lambda who: abs(values[who] - middle))
         reason = scores[nearest].reason
+        # A tie of yes and no is no: a criterion is met only where the judges agree on it.
         if majority and middle == 0.5:
             middle = 0.0
             reason = f"the jury is split evenly: {reason}"

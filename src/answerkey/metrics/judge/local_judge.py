@@ -20,11 +20,12 @@ from answerkey.metrics.plan import make_plan
 from answerkey.text import normalise, words
 from answerkey.types import Pair, Requirement, Score
 
-VERSION = 6
+VERSION = 6  # raised when its scores change: runs compare only with the same one
 LABEL = "local judge, no language model"
-CLEAR_DIFFERENCE = 0.1
+CLEAR_DIFFERENCE = 0.1  # of two probabilities; a smaller one is a tie
 FACTS_FROM = 15  # words: a longer expected answer is complete when its facts are there
 RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
+# All in one plan: metrics that share a model compute it once per pair.
 MEASURES = (
     "answer_agreement",
     "groundedness",

@@ -38,7 +38,9 @@ T = TypeVar("T")
 PROMPTS = (
     "relevance", "faithfulness", "faithfulness_to_expected", "safety", "robustness", "rubric"
 )  # fmt: skip
-LONGEST_RAW = 20_000
+LONGEST_RAW = (
+    20_000  # characters of a reply that are stored with a score; a runaway reply has megabytes
+)
 EMPTY_ANSWER = "the answer is empty: the judge was not asked"
 
 

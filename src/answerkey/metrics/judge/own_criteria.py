@@ -126,6 +126,7 @@ def _decide(
         answers = [[Score.failed(_NO_JUDGE) for _ in judged[n]] for n in places]
     else:
         answers = judge.criteria([pairs[n] for n in places], [judged[n] for n in places], together)
+        # Small models give one verdict for all criteria; asked one by one, they decide each.
         alone = [
             place
             for place, scores in enumerate(answers)
@@ -177,6 +178,7 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
     else:
         reason = f"all {len(counted)} met"
     share = sum(weight for weight, is_met in counted if is_met) / whole
+    # 1e-9: three of ten weights of 0.1 add up to 0.30000000000000004.
     if missed and case.criteria_threshold is not None and share + 1e-9 >= case.criteria_threshold:
         return Score(
             1.0,

@@ -77,8 +77,7 @@ def preference_question(duel: Duel, frame: Frame) -> JudgeQuestion:
 
 def _both_answers(duel: Duel, longest: int | None) -> list[ShownPart]:
     """Passages are shown only where both answers have the same: one answer must not be judged by the other's."""
-    same = duel.first.contexts == duel.second.contexts
-    if same:
+    if duel.first.contexts == duel.second.contexts:
         shows = _SHOWS
     else:
         shows = tuple(name for name in _SHOWS if name != "contexts")

@@ -193,6 +193,7 @@ def rubric_question(prompt: JudgePrompt, pair: Pair, frame: Frame) -> JudgeQuest
 
 
 def new_marker() -> str:
+    # Random for each call: an answer cannot contain a marker that it does not know, and so cannot end its own part.
     return secrets.token_hex(6)
 
 

@@ -107,6 +107,7 @@ def remember(
         order_flips or earlier.order_flips,
     )
     path = _record_path(fingerprint)
+    # Records only inform: without a writable folder the exam still counts for this command.
     with suppress(OSError, StorageError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, json_text(asdict(record)), durable=False)
