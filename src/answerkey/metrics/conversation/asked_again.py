@@ -13,6 +13,8 @@ from answerkey.language.sentences import content_stems
 from answerkey.language.times import clock_times
 from answerkey.metrics.conversation.read_turns import (
     Slot,
+    begins_with_phrase,
+    ends_with_question,
     has_phrase,
     phrase_list,
     plain,
@@ -81,7 +83,7 @@ def _find_repeated_words(question: str, turns: Sequence[Turn], place: int) -> st
     Somebody who answers "Six" after "a table for six" has been asked again, whatever was asked for.
     """
     reply = turns[place + 1].user
-    if reply.rstrip().endswith("?") or not set(words(question)).isdisjoint(phrase_list("anew")):
+    if ends_with_question(reply) or not set(words(question)).isdisjoint(phrase_list("anew")):
         return ""
     values = _value_words(reply) - _filler_stems()
     if not values or len(values) > _MOST_VALUES:
@@ -123,10 +125,8 @@ def questions_in(answer: str) -> list[str]:
     """The sentences that ask the user for something; not courtesy, and not "shall I go ahead?"."""
     questions: list[str] = []
     for sentence in split_sentences(answer):
-        is_request = sentence.rstrip().endswith("?") or has_phrase(
-            sentence, phrase_list("requests")
-        )
-        is_conditional = plain(sentence).startswith(phrase_list("conditions"))
+        is_request = ends_with_question(sentence) or has_phrase(sentence, phrase_list("requests"))
+        is_conditional = begins_with_phrase(sentence, phrase_list("conditions"))
         if is_request and not is_conditional and not _is_courtesy(sentence):
             questions.append(sentence)
     return questions
@@ -231,7 +231,7 @@ def _states(question: str, message: str) -> bool:
     if len(subject) < 2:
         return False
     for sentence in split_sentences(message):
-        if sentence.rstrip().endswith("?"):
+        if ends_with_question(sentence):
             continue
         has_value = bool(numbers(sentence) or _EMAIL.search(sentence) or _CODE.search(sentence))
         if has_value and subject <= content_stems(sentence):
@@ -257,7 +257,7 @@ def _find_earlier_reply(question: str, turns: Sequence[Turn], place: int) -> str
     slot = _find_slot(question)
     for earlier in range(place):
         reply = turns[earlier + 1].user
-        if reply.rstrip().endswith("?") or has_phrase(reply, phrase_list("unknown")):
+        if ends_with_question(reply) or has_phrase(reply, phrase_list("unknown")):
             continue
         for other in questions_in(turns[earlier].answer):
             is_answered = slot is None or _replies(slot, question, reply)

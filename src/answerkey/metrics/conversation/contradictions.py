@@ -16,7 +16,11 @@ from answerkey.language.refusal import refusal
 from answerkey.language.sentences import content_stems
 from answerkey.language.words import opposites
 from answerkey.metrics.agreement.comparable import read
-from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
+from answerkey.metrics.conversation.read_turns import (
+    begins_with_phrase,
+    has_phrase,
+    phrase_list,
+)
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.entailed import entail
 from answerkey.text import numbers, words
@@ -80,7 +84,7 @@ class _StatementPair:
         return _stems(self.earlier)
 
     @cached_property
-    def shared(self) -> int:
+    def shared_count(self) -> int:
         return len(self.stems & self.earlier_stems)
 
     @property
@@ -93,7 +97,7 @@ class _StatementPair:
         is_short = len(self.question.split()) <= _LONGEST_ELLIPSIS
         if is_short and self.changed and _REFERENCE.search(self.statement):
             return True  # "And the café?", "You need a ticket for it"
-        return plain(self.statement).startswith(phrase_list("consequences"))
+        return begins_with_phrase(self.statement, phrase_list("consequences"))
 
     @cached_property
     def has_other_polarity(self) -> bool:
@@ -110,7 +114,7 @@ class _StatementPair:
     def has_opposite_words(self) -> bool:
         """Whether a word of one is the opposite of a word of the other: "free", "costs"."""
         earlier_words = set(read(self.earlier).content)
-        if plain(self.earlier).startswith(phrase_list("agreements")):
+        if begins_with_phrase(self.earlier, phrase_list("agreements")):
             # "Yes, on Sundays from 8 to 6" repeats the question "Is it open?".
             earlier_words |= set(read(self.earlier_question).content)
         own_words = frozenset(read(self.statement).vocabulary)
@@ -188,7 +192,7 @@ def _statements(answer: str) -> list[str]:
         # "Departure: 9:00" in a list says nothing without its heading.
         if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:
             continue
-        if plain(claim).startswith(phrase_list("no_statements")):
+        if begins_with_phrase(claim, phrase_list("no_statements")):
             continue
         clauses = [each for each in _CLAUSE.split(claim) if len(each.split()) >= _SHORTEST_CLAUSE]
         statements += clauses or [claim]
@@ -218,13 +222,13 @@ def _is_contradicted_by_rules(pair: _StatementPair) -> bool:
         return False
     if _has_other_date(pair.statement, pair.earlier):
         return True
-    if pair.shared and pair.has_opposite_words and not pair.has_other_polarity:
+    if pair.shared_count and pair.has_opposite_words and not pair.has_other_polarity:
         return True
-    if pair.shared < _SHARED:
+    if pair.shared_count < _SHARED:
         return False
     if _is_restricted(pair.statement, pair.earlier) or _is_restricted(pair.earlier, pair.statement):
         return True
-    if pair.shared / len(pair.stems | pair.earlier_stems) < _SAME_WORDS:
+    if pair.shared_count / len(pair.stems | pair.earlier_stems) < _SAME_WORDS:
         return False
     if not _differ_in_one_figure(pair.statement, pair.earlier):
         return False
@@ -329,7 +333,7 @@ def _is_related(pair: _StatementPair, likeness: _Likeness) -> bool:
     cosine = likeness.of_statements
     closest = max(cosine, likeness.of_exchanges)
     is_opposite = pair.has_opposite_words and cosine >= _OPPOSITE
-    if closest < _RELATED or not (pair.shared or is_opposite or closest >= _CLOSELY_RELATED):
+    if closest < _RELATED or not (pair.shared_count or is_opposite or closest >= _CLOSELY_RELATED):
         return False
     if is_opposite:
         return True
@@ -357,7 +361,7 @@ def _is_opposite_alike(pair: _StatementPair, likeness: _Likeness) -> bool:
 
 
 def _least_denial(pair: _StatementPair) -> float:
-    if pair.has_other_polarity and pair.shared:
+    if pair.has_other_polarity and pair.shared_count:
         return _DOUBTED_BY_MODEL
     return _DENIED_BY_MODEL
 

@@ -84,7 +84,7 @@ def asked_again(case: Case, response: Response) -> Score:
     conversation = _read(case, response)
     if isinstance(conversation, Score):
         return conversation
-    for place in conversation.judged:
+    for place in conversation.judged_places:
         repetition = find_repetition(conversation.turns, place)
         if repetition is None:
             continue
@@ -106,7 +106,7 @@ def contradicts_itself(case: Case, response: Response, *, embed: Embedder | None
     conversation = _read(case, response)
     if isinstance(conversation, Score):
         return conversation
-    for place in conversation.judged:
+    for place in conversation.judged_places:
         contradiction = find_contradiction(conversation.turns, place, embed or load_embedder())
         if contradiction is None:
             continue

@@ -29,7 +29,7 @@ class Conversation:
     is_part: bool = False
 
     @property
-    def judged(self) -> Iterable[int]:
+    def judged_places(self) -> Iterable[int]:
         return range(self.first, len(self.turns))
 
 
@@ -102,6 +102,14 @@ def plain(text: str) -> str:
 def has_phrase(text: str, phrases: Sequence[str]) -> bool:
     folded = plain(text)
     return any(phrase in folded for phrase in phrases)
+
+
+def begins_with_phrase(text: str, phrases: tuple[str, ...]) -> bool:
+    return plain(text).startswith(phrases)
+
+
+def ends_with_question(text: str) -> bool:
+    return text.rstrip().endswith("?")
 
 
 def split_sentences(text: str) -> list[str]:

@@ -21,7 +21,12 @@ from answerkey.metrics.conversation.reactions import (
     denial_degree,
     leaving_degree,
 )
-from answerkey.metrics.conversation.read_turns import has_phrase, phrase_list, plain
+from answerkey.metrics.conversation.read_turns import (
+    ends_with_question,
+    has_phrase,
+    phrase_list,
+    plain,
+)
 from answerkey.types import Turn
 
 _SAME_MESSAGE = 0.75  # share of the words that two messages of the user have in common
@@ -105,8 +110,8 @@ def _gives_up(turns: Sequence[Turn]) -> bool:
     earlier = range(1, len(turns))
     if denial_degree(last) >= DENIAL:
         # "CL-20991", "Unfortunately the system is not available": it asked, and did not help.
-        is_reply = turns[-2].answer.rstrip().endswith("?")
-        is_denied_after_reply = is_reply and not turns[-1].user.rstrip().endswith("?")
+        is_reply = ends_with_question(turns[-2].answer)
+        is_denied_after_reply = is_reply and not ends_with_question(turns[-1].user)
         return is_denied_after_reply or any(_complains(turns, place) for place in earlier)
     if has_phrase(last, phrase_list("deflections")):
         return any(_declines(turn.answer) for turn in turns[:-1])
@@ -119,16 +124,16 @@ def _complains(turns: Sequence[Turn], place: int) -> bool:
     A reply to a question of the bot describes the problem, which is no complaint.
     """
     message = turns[place].user
-    if place == 0 or turns[place - 1].answer.rstrip().endswith("?"):
+    if place == 0 or ends_with_question(turns[place - 1].answer):
         return False
     if is_discontent(message):
         return True
     # The model takes "So nothing is left after that?" for a complaint.
-    return not message.rstrip().endswith("?") and complaint_degree(message) >= COMPLAINT
+    return not ends_with_question(message) and complaint_degree(message) >= COMPLAINT
 
 
 def _says_nothing_new(turns: Sequence[Turn], embed: Embedder) -> bool:
-    """Whether the last answer says in other words what an earlier answer said."""
+    """Whether the last answer repeats an earlier one in other words."""
     last = turns[-1].answer
     is_negative = read(last).negations > 0
     earlier = [
@@ -168,7 +173,7 @@ def is_discontent(message: str) -> bool:
 
 def is_closing(message: str) -> bool:
     """Whether a message only thanks, agrees or says goodbye."""
-    if message.rstrip().endswith("?") or len(message.split()) > _LONGEST_CLOSING:
+    if ends_with_question(message) or len(message.split()) > _LONGEST_CLOSING:
         return False
     return has_phrase(message, phrase_list("solved"))
 
@@ -191,7 +196,7 @@ def _is_same_message(message: str, earlier: str) -> bool:
 
 
 def _insists(turns: Sequence[Turn]) -> bool:
-    """Whether the last message asks for something of an earlier one that no answer speaks of."""
+    """Whether the last message asks for something of an earlier one that no answer mentions."""
     if len(turns) == 1:
         return False
     fillers = {stem for word in phrase_list("insisting") for stem in content_stems(word)}
@@ -199,7 +204,7 @@ def _insists(turns: Sequence[Turn]) -> bool:
     answers = {stem for turn in turns for stem in content_stems(turn.answer)}
     if not topic or topic & answers or not turns[-1].answer.strip():
         return False
-    if turns[-2].answer.rstrip().endswith("?") or not turns[-1].user.rstrip().endswith("?"):
+    if ends_with_question(turns[-2].answer) or not ends_with_question(turns[-1].user):
         return False  # a reply to the bot's own question repeats what it must
     return any(topic <= content_stems(turn.user) for turn in turns[:-1])
 
