@@ -51,6 +51,8 @@ _FIRST_PERSON = re.compile(r"\bI\b")
 _REFERENCE = re.compile(r"\b(?:it|that|this|they|them|these|those)\b", re.IGNORECASE)
 _PRICE = re.compile(r"\d\s*(?:euros?|dollars?|pounds?|cents?|francs?)\b|[€$£]\s*\d", re.IGNORECASE)
 _LONGEST_ELLIPSIS = 5  # words of "and the café?"
+# Groups of words of which only one holds at a time.
+_EXCLUSIVE = ("weekdays", "parts_of_the_day", "seasons")
 _COUNTED = re.compile(r"\b(\d+)\s+([A-Za-z]{3,})")
 _MOST_CLAIMS = 40
 _MOST_PAIRS = 200  # for the model: the pairs that are most alike
@@ -94,6 +96,9 @@ class _StatementPair:
             return True
         if has_phrase(self.question, phrase_list("other_times")) or _asks_about_past(self.question):
             return True
+        is_reply = begins_with_phrase(self.statement, ("yes", "no"))
+        if is_reply and self.changed and not self.shared_count:
+            return True  # it answers the new question only
         is_short = len(self.question.split()) <= _LONGEST_ELLIPSIS
         if is_short and self.changed and _REFERENCE.search(self.statement):
             return True  # "And the café?", "You need a ticket for it"
@@ -148,7 +153,20 @@ def _oppose(statement: str, other: str) -> bool:
     if is_free and (_PRICE.search(other) or not theirs.isdisjoint(phrase_list("paid"))):
         return True
     is_allowed = not own.isdisjoint(phrase_list("allowed"))
-    return is_allowed and not theirs.isdisjoint(phrase_list("barred"))
+    if is_allowed and not theirs.isdisjoint(phrase_list("barred")):
+        return True
+    return any(_name_different(own, theirs, phrase_list(group)) for group in _EXCLUSIVE)
+
+
+def _name_different(own: set[str], theirs: set[str], group: tuple[str, ...]) -> bool:
+    """Whether both name members of a group, and none in common: "Mondays", "Friday"."""
+    members = {_singular(word) for word in own if _singular(word) in group}
+    other_members = {_singular(word) for word in theirs if _singular(word) in group}
+    return bool(members) and bool(other_members) and members.isdisjoint(other_members)
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s")
 
 
 def find_contradiction(turns: Sequence[Turn], place: int, embed: Embedder) -> Contradiction | None:
@@ -192,10 +210,12 @@ def _statements(answer: str) -> list[str]:
         # "Departure: 9:00" in a list says nothing without its heading.
         if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:
             continue
-        if begins_with_phrase(claim, phrase_list("no_statements")):
-            continue
         clauses = [each for each in _CLAUSE.split(claim) if len(each.split()) >= _SHORTEST_CLAUSE]
-        statements += clauses or [claim]
+        statements += [
+            clause
+            for clause in clauses or [claim]
+            if not begins_with_phrase(clause, phrase_list("no_statements"))
+        ]
     return statements
 
 
@@ -223,7 +243,7 @@ def _is_contradicted_by_rules(pair: _StatementPair) -> bool:
     if _has_other_date(pair.statement, pair.earlier):
         return True
     if pair.shared_count and pair.has_opposite_words and not pair.has_other_polarity:
-        return True
+        return not _is_supported_by_model(pair)
     if pair.shared_count < _SHARED:
         return False
     if _is_restricted(pair.statement, pair.earlier) or _is_restricted(pair.earlier, pair.statement):

@@ -33,6 +33,7 @@ _SAME_MESSAGE = 0.75  # share of the words that two messages of the user have in
 _SHORTEST_MESSAGE = 2  # content words
 _SHORTEST_QUESTION = 3  # content words; a short reply such as "8 pm" may be given twice
 _RECENT = 2  # answers at the end
+_SAME_ANSWER_AFTER_COMPLAINT = 0.7  # nobody complains about an answer to hear it again
 _SHORTEST_ANSWER = 4  # content words by which an answer is known again
 _MOST_NEW = 0.5  # share of the words of an answer that earlier answers do not have
 _SAME_ANSWER = 0.8  # cosine; repeated answers of written conversations have 0.85 to 1
@@ -155,7 +156,11 @@ def _says_nothing_new(turns: Sequence[Turn], embed: Embedder) -> bool:
     if len(stems) >= _SHORTEST_ANSWER and any(stems <= content_stems(each) for each in earlier):
         return True
     vectors = embed.embed([last, *earlier])
-    return float((vectors[1:] @ vectors[0]).max()) >= _SAME_ANSWER
+    if any(_complains(turns, place) for place in range(1, len(turns))):
+        least = _SAME_ANSWER_AFTER_COMPLAINT
+    else:
+        least = _SAME_ANSWER
+    return float((vectors[1:] @ vectors[0]).max()) >= least
 
 
 def _without_end_mark(turns: Sequence[Turn]) -> Sequence[Turn]:
