@@ -11,6 +11,7 @@ import pytest
 from tests.support.stored_run import query
 from tests.support.viewer_world import PROFILE, make_run, plain
 
+import answerkey as ak
 from answerkey.errors import SettingsError
 from answerkey.profiles import load_profile
 from answerkey.reports.case_details import describe_case
@@ -64,7 +65,7 @@ def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
     small = make_run(tmp_path / "small", map(plain, range(250)), "small", reports=True)
     page = page_of(small)
     assert page.count('<details class="card case"') == MOST_CASES
-    assert "The 200 worst of 250; all of them are in" in page
+    assert "The 200 worst of 250; <code>answerkey view</code> shows all of them." in page
     assert [path.name for path in sorted((small / "plots").glob("*.png"))] == [
         "bands.png", "metric_distributions.png", "pass_rate_by_route.png", "pass_rate_by_type.png", "response_times.png",
         "route_confusion.png", "score_distribution.png",
@@ -74,6 +75,21 @@ def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
         _specs(make_run(tmp_path / "large", map(plain, range(2000)), "large", reports=False)),
     ]
     assert len(json.dumps(specs[1])) < 1.3 * len(json.dumps(specs[0]))
+
+
+def test_every_link_of_the_page_leads_to_a_file(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", map(plain, range(5)), "small")
+    links = set(re.findall('href="([^"#]+)"', page_of(folder)))
+    assert {"results.csv", "results.jsonl", "failures.txt"} <= links
+    assert all((folder / link).is_file() for link in links)
+
+
+def test_a_page_written_elsewhere_has_no_link(tmp_path: Path) -> None:
+    rows = [{"question": "When?", "answer": "at 9", "expected": "at 9"}]
+    path = ak.evaluate(rows, metrics=["exact_match"], progress=False).to_html(tmp_path / "x.html")
+    page = path.read_text(encoding="utf-8")
+    assert "<h1>" in page
+    assert re.findall('href="([^"#]+)"', page) == []
 
 
 def _specs(folder: Path) -> dict[str, Any]:

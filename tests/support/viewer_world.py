@@ -17,7 +17,6 @@ from answerkey.runs.manifest import stored_manifest
 from answerkey.runs.store import FolderStore
 from answerkey.types import Case, Outcome, Passage, Response, Score
 
-ARTIFACTS = Path(__file__).resolve().parents[2] / "artifacts" / "viewer"
 PROFILE: dict[str, Any] = {
     "name": "two-part",
     "version": 1,

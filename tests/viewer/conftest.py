@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.viewer_server import serve_folder
 from tests.support.viewer_world import make_world
 
 FLAGS = [
@@ -35,22 +34,8 @@ def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def served(viewed: Path) -> Iterator[str]:
     """The viewer on a free port of loopback; gives its address without the last slash."""
-    import uvicorn
-
-    from answerkey.viewer.app import make_app
-    from answerkey.viewer.guard import Rules
-
-    config = uvicorn.Config(
-        make_app(viewed, Rules()), port=0, log_level="error", timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(10)
+    with serve_folder(viewed) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from tests.support.viewer_asking import Watch, charts_are_drawn
-from tests.support.viewer_world import ARTIFACTS
 
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.runs.control import Options
@@ -19,61 +18,6 @@ from answerkey.runs.execute import run_suite
 from answerkey.runs.suite import load_suite
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.xdist_group("browser")]
-
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-PAGES = {
-    "runs": "/",
-    "run": "/run/bot_1",
-    "charts": "/run/bot_1?tab=charts",
-    "tables": "/run/bot_1?tab=tables",
-    "case": "/run/bot_1/case/3",
-    "compare": "/compare?a=bot_1&b=bot_2&show=newly+passing",
-    "trend": "/trend?suite=bot",
-    "several runs": "/compare",
-    "label": "/label/bot_1",
-    "decide": "/label/bot_1?case=3&decide=1",
-    "about": "/run/bot_1?tab=about",
-    "no match": "/run/bot_1?q=nowhere",
-    "sweep": "/sweep/bot_sweep_1",
-    "live": "/run/bot_1/live",
-    "problem": "/run/none",
-}
-TIGHT_CARDS = """[...document.querySelectorAll('.card:not(.flush, .case)')]
-    .filter(card => parseFloat(getComputedStyle(card).paddingLeft) < 5).map(card => card.outerHTML.slice(0, 80))"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", [*PAGES, "report", "comparison"])
-def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -> None:
-    """Each page is quiet, has no serious finding of axe, and is kept as a screenshot."""
-    files = {"report": "bot_1/report.html", "comparison": "comparison/comparison.html"}
-    address = f"file://{viewed}/{files[name]}" if name in files else f"{served}{PAGES[name]}"
-    watched = watch(address, scheme)
-    charts_are_drawn(watched.page)
-    assert watched.page.evaluate(TIGHT_CARDS) == []
-    ARTIFACTS.mkdir(parents=True, exist_ok=True)
-    watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
-    watched.page.set_viewport_size({"width": 390, "height": 800})
-    wider = watched.page.evaluate(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-    assert wider <= 0, f"on a phone the page is {wider} pixels too wide"
-    if name == "report" or scheme == "light":
-        watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}-phone.png")
-    watched.page.set_viewport_size({"width": 1280, "height": 900})
-    assert _serious(watched.page) == []
-    if name != "problem":  # whose 404 the console rightly names
-        assert watched.quiet()
-
-
-def _serious(page: Any) -> list[str]:
-    page.evaluate(AXE + "; undefined")
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{violation['id']}: {violation['nodes'][0]['html'][:200]} {violation['nodes'][0]['failureSummary'][:300]}"
-        for violation in found["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
 
 
 def test_filter_sort_and_search(served: str, watch: Watch) -> None:

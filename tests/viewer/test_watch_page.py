@@ -15,7 +15,7 @@ from answerkey.watch.state import open_state
 from answerkey.watch.topics import NewQuestion
 
 
-def _look(number: int, mean: float, evidence: float) -> Look:
+def make_look(number: int, mean: float, evidence: float) -> Look:
     point = SeriesPoint(
         "passed",
         SeriesKind.VERDICT,
@@ -49,7 +49,7 @@ def _look(number: int, mean: float, evidence: float) -> Look:
 def test_series_alarms_and_looks_of_a_watch(tmp_path: Path) -> None:
     with open_state(tmp_path / "watch") as state:
         for number, (mean, evidence) in enumerate([(0.9, 0.4), (0.88, 0.6), (0.6, 31.0)], start=1):
-            state.add_look(_look(number, mean, evidence))
+            state.add_look(make_look(number, mean, evidence))
     app = make_app(tmp_path, Rules())
     page = ask(app, "/watch")
     assert page.status == 200

@@ -155,16 +155,22 @@ class Run:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report as one HTML page, and return its path."""
+        from answerkey.files import read_json
+        from answerkey.reports.html import run_page_html
         from answerkey.reports.write import write_reports
+        from answerkey.runs.summary import Summary
 
         with TemporaryDirectory() as temporary:
             folder = self.folder or Path(temporary)
             if self.folder is None:
                 self._write(folder)
-            if not (folder / "report.html").is_file():
-                write_reports(folder)
+            if not (folder / "summary.json").is_file():
+                write_reports(folder, charts=False)
+            summary = Summary.of_json(read_json((folder / "summary.json").read_bytes()))
+            # Not a copy of report.html: its links lead to files that are not beside `path`.
+            page = run_page_html(folder, summary)
             try:
-                shutil.copyfile(folder / "report.html", path)
+                Path(path).write_text(page, encoding="utf-8")
             except OSError as error:
                 raise StorageError(
                     f"{path}: cannot be written: {error.strerror}; choose another path"

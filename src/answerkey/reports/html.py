@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from answerkey.files import write_file
@@ -23,19 +24,37 @@ _MOST_GROUPS = 8
 _LONGEST_TEXT = 4000  # characters of an answer or passage; 200 long cases must stay a small file
 
 
+_LINKED_FILES = (
+    "results.jsonl",
+    "results.csv",
+    "summary.json",
+    "report.txt",
+    "report.md",
+    "failures.txt",
+    "junit.xml",
+)
+
+
 def write_run_page(folder: Path, summary: Summary) -> None:
-    """Write report.html."""
+    """Write report.html, with links to the other files of the folder."""
+    files = [name for name in _LINKED_FILES if (folder / name).is_file()]
+    write_file(folder / "report.html", run_page_html(folder, summary, files))
+
+
+def run_page_html(folder: Path, summary: Summary, files: Sequence[str] = ()) -> str:
+    """The run as one page; `files` are beside it and get a link."""
     rows = read_rows(folder)
     profile = profile_of(folder)
     worst = worst_first(rows)[:MOST_CASES]
     cases = [describe_case(read_outcome(folder, rows, n), profile, _LONGEST_TEXT) for n in worst]
     variants = read_variants(folder)
-    page = render_page(
+    return render_page(
         "report.html",
         run_charts(summary, rows, profile),
         s=summary.to_json(),
         card=card_lines(summary.judge) if summary.judge else [],
         cases=cases,
+        files=list(files),
         total=len(rows),
         group_lines=group_lines(summary.failures[:_MOST_GROUPS]),
         statuses=sorted({rows.status[n] for n in worst}),
@@ -45,4 +64,3 @@ def write_run_page(folder: Path, summary: Summary) -> None:
         variant_columns=COLUMNS,
         variant_notes=variant_notes(variants),
     )
-    write_file(folder / "report.html", page)

@@ -19,6 +19,7 @@ from answerkey.watch.state import read_state
 _MOST_LOOKS = 100  # the newest ones are drawn
 _MOST_NEW = 20
 _LEAST_EVIDENCE = 0.01  # the lowest point of the chart; a logarithmic axis has no 0
+_MOST_EVIDENCE = 1e6  # a line that leaves the chart says as much as one that reaches 1e13
 
 
 def watch_page(request: Request) -> Response:
@@ -61,11 +62,11 @@ def watch_charts(looks: Sequence[Look]) -> dict[str, Spec]:
         return {}
     # A logarithmic axis: evidence multiplies, and a clear change brings it to millions.
     values = [
-        {"look": look.number, "value": max(round(look.evidence, 4), _LEAST_EVIDENCE)}
+        {"look": look.number, "value": min(max(look.evidence, _LEAST_EVIDENCE), _MOST_EVIDENCE)}
         for look in looks
     ]
     evidence = load_chart(
-        "watch", values=values, limit=looks[-1].limit, title="evidence", format="~s", scale="log"
+        "watch", values=values, limit=looks[-1].limit, title="evidence", format=",~r", scale="log"
     )
     subtitle = "dashed: the alarm; at most 5 % of watches without a change ever reach it"
     charts = {"evidence": add_title("Evidence of a change", evidence, subtitle)}

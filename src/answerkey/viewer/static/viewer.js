@@ -136,7 +136,7 @@
       Object.assign(part("progress"), { max: now.of || 1, value: now.done });
       put("done", number(now.done));
       put("answered", number(now.answered));
-      put("passed", now.done ? `${number(now.passed)} (${Math.round((100 * now.passed) / now.done)}%)` : "-");
+      put("passed", now.done ? `${number(now.passed)} (${Math.round((100 * now.passed) / now.done)} %)` : "-");
       put("mean", number(now.mean_score));
       put("rate", number(now.rate, 1));
       put("left", clock(now.seconds_left));
