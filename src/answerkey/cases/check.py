@@ -88,5 +88,5 @@ class _Repeats:
             )
         return (
             f"{count} repeat an earlier question: {shown}. "
-            "Remove them, or keep them to count it twice"
+            "Remove them, or keep them to count each question as often as it stands there"
         )

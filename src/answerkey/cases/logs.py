@@ -28,7 +28,7 @@ _MOST_SESSIONS = 20_000  # open sessions that are remembered; older ones start a
 _MOST_TURNS = 20  # earlier turns of a session that a case keeps
 # Texts of all remembered sessions together. 20,000 sessions with long answers would take 400 MB.
 _MOST_CHARACTERS = 16_000_000
-_LABELS = frozenset(
+LABELS = frozenset(
     {"expected", "expected_route", "acceptable_routes", "relevant", "answer_criteria", "criteria"}
 )
 _TEXTS = ("conversation", "messages", "sequence")
@@ -55,7 +55,7 @@ def is_log_row(row: Cells) -> bool:
     """
     if "question" not in row or ("answer" not in row and "error" not in row):
         return False
-    if not _LABELS.isdisjoint(row):
+    if not LABELS.isdisjoint(row):
         return False
     return is_stored_chat(row)
 

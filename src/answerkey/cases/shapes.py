@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from answerkey.cases.conversation import CONVERSATION_KEYS, conversation_cases, conversation_key
 from answerkey.cases.foreign import promptfoo
 from answerkey.cases.logs import (
+    LABELS,
     is_stored_chat,
     read_log_rows,
     session_of,
@@ -35,8 +37,18 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
 
     `before` is the number of the file's rows before these, where only a part of it is read.
     """
-    for number, numbered_row in enumerate(read_log_rows(rows), start=before + 1):
+    for number, numbered_row in enumerate(_prepare_logs(rows), start=before + 1):
         yield from _cases_of_row(numbered_row, number, path)
+
+
+def _prepare_logs(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, those of a log prepared. Rows that say what is right, which most do, are no log."""
+    stream = iter(rows)
+    for row, place in stream:
+        if LABELS.isdisjoint(row):
+            yield from read_log_rows(chain([(row, place)], stream))
+            return
+        yield row, place
 
 
 def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:

@@ -30,6 +30,7 @@ class CaseChange:
 
     A score is None if the case has none. `flaky`: its repeats in one of the runs both passed and
     failed, or its score stays within the range of A's. The answers are the first 200 characters.
+    `kind_b` and `why_b` say why it fails in B; empty where it does not.
     """
 
     id: str
@@ -41,6 +42,8 @@ class CaseChange:
     flaky: bool = False
     answer_a: str = ""
     answer_b: str = ""
+    kind_b: str = ""
+    why_b: str = ""
 
     @property
     def diff(self) -> float:
@@ -268,6 +271,8 @@ class _CaseChanges:
             flaky=a.ids[i] in self._flaky,
             answer_a=a.answer_texts[i],
             answer_b=b.answer_texts[j],
+            kind_b=b.kinds[j] if b.kinds else "",
+            why_b=b.reasons[j] if b.reasons else "",
         )
         # An error, and an answer that cannot be scored, count as failing.
         if a.passed[i] == 1 and b.passed[j] != 1:

@@ -60,6 +60,7 @@ class Side:
     evidence: list[bytes] = field(default_factory=list[bytes])
     statuses: list[str] = field(default_factory=list[str])
     kinds: list[str] = field(default_factory=list[str])
+    reasons: list[str] = field(default_factory=list[str])
     score: array[float] = field(default_factory=lambda: array("d"))
     quality: array[float] = field(default_factory=lambda: array("d"))
     passed: array[float] = field(default_factory=lambda: array("d"))
@@ -110,6 +111,7 @@ class Side:
         verdict = outcome.verdict
         self.statuses.append(verdict.status)
         self.kinds.append(verdict.kind)
+        self.reasons.append(verdict.why)
         self.score.append(_number_or_nan(verdict.score))
         self.quality.append(_number_or_nan(verdict.quality))
         self.passed.append(nan if verdict.score is None else verdict.passed)

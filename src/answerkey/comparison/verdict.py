@@ -129,10 +129,11 @@ def _describe_score(evidence: Evidence) -> str:
         rates = f"{format_rates(evidence.passes)} passed; "
     unscored = ""
     if evidence.unscored:
-        cases = format_count(evidence.unscored, "case")
-        unscored = f"; {cases} that could be scored in A alone count as 0 in B"
+        lost = format_count(evidence.unscored, "case")
+        unscored = f"; {lost} that could be scored in A alone count as 0 in B"
     change = format_change(overall)
-    return f"{rates}over {overall.n} cases{clusters} the score changed by {change}{unscored}"
+    cases = format_count(overall.n, "case")
+    return f"{rates}over {cases}{clusters} the score changed by {change}{unscored}"
 
 
 def _describe_limits(evidence: Evidence) -> str:

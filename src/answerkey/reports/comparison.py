@@ -62,11 +62,21 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
 def _flip_lines(flip: CaseChange) -> list[str]:
     """A case that newly fails or passes, with both answers."""
     flaky = ", flaky" if flip.flaky else ""
-    return [
+    lines = [
         f"  {_case_line(flip)}{flaky}",
         f"    A: {_one_line(flip.answer_a, _LONGEST_ANSWER)}",
         f"    B: {_one_line(flip.answer_b, _LONGEST_ANSWER)}",
     ]
+    if flip.why_b:
+        lines.append(f"    {_describe_failure(flip)}")
+    return lines
+
+
+def _describe_failure(flip: CaseChange) -> str:
+    """Why the case fails in B: `wrong figure: Says 28 days, expected 25 days.`"""
+    if flip.kind_b:
+        return f"{flip.kind_b}: {flip.why_b}"
+    return flip.why_b
 
 
 def _one_line(text: str, longest: int) -> str:
@@ -123,11 +133,14 @@ def _markdown_flip(flip: CaseChange) -> list[str]:
     status = escape_markdown(move_status(flip))
     answer_a = escape_markdown(_one_line(flip.answer_a, _LONGEST_ANSWER))
     answer_b = escape_markdown(_one_line(flip.answer_b, _LONGEST_ANSWER))
-    return [
+    lines = [
         f"- `{code_span(flip.id)}` {question} ({status})",
         f"  - A: {answer_a}",
         f"  - B: {answer_b}",
     ]
+    if flip.why_b:
+        lines.append(f"  - {escape_markdown(_describe_failure(flip))}")
+    return lines
 
 
 def _markdown_move(move: CaseChange) -> str:
