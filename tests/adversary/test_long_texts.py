@@ -64,7 +64,12 @@ def test_the_length_and_a_metric_of_the_user_see_the_whole_answer() -> None:
 
 
 def test_a_verdict_on_a_very_long_answer_is_explained() -> None:
-    row = {"id": "1", "question": "Where?", "expected": "In Paris.", "answer": "no " * 1_000_000 + "end"}
+    row = {
+        "id": "1",
+        "question": "Where?",
+        "expected": "In Paris.",
+        "answer": "no " * 1_000_000 + "end",
+    }
     (outcome,) = ak.evaluate([row], profile="rag", progress=False)
     assert outcome.verdict.passed is False
     assert outcome.verdict.why

@@ -1,12 +1,13 @@
 """Scores that a result file of an earlier tool or script brings along: `recorded.NAME`.
 
-They are kept, shown beside ours and compared; no profile uses them.
+They are kept, shown beside ours and compared. Grades of a judge among them stand for those of our
+judged metrics where the judge is `recorded`.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 
 from answerkey.coerce.values import is_mapping, is_number
@@ -18,6 +19,7 @@ _NAMES = tomllib.loads(
     files("answerkey.metrics").joinpath("recorded_names.toml").read_text("utf-8")
 )
 _LONGEST_NAME = 60
+RECORDED_JUDGE = "recorded"  # the name of the judge that reads the grades of the file
 
 
 @metric_group(
@@ -63,6 +65,21 @@ def read_recorded_scores(extra: Mapping[str, object]) -> dict[str, float]:
             scores[RECORDED_PASS] = float(word in _NAMES["passed"])
             break
     return scores
+
+
+def has_grade(metric: str, recorded: Collection[str]) -> bool:
+    """Whether one of these recorded scores is a grade for the judged metric.
+
+    >>> has_grade("rubric.accuracy", ["recorded.accuracy"])
+    True
+    """
+    family, _, name = metric.partition(".")
+    return family in ("rubric", "judge") and any(key in recorded for key in grade_keys(name))
+
+
+def grade_keys(name: str) -> list[str]:
+    """The recorded scores that are a grade of this name, the likeliest first."""
+    return [f"{RECORDED}{key}" for key in (name, *_NAMES["grades"].get(name, ()))]
 
 
 def _add(scores: dict[str, float], name: str, value: object) -> None:

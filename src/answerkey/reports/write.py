@@ -66,7 +66,9 @@ def write_reports(
     write_manifest(folder, replace(stored_manifest(folder), fingerprint=fingerprint))
     variants = read_variants(folder)
     write_file(folder / "summary.json", json_text(summary_json(summary, variants)))
-    write_file(folder / "report.txt", full_text_report(summary, profile, variants))
+    # On the screen the time is known; a file that is sent on needs it.
+    text = full_text_report(summary, profile, variants)
+    write_file(folder / "report.txt", f"{text}\nwritten {summary.timestamp}\n")
     write_file(folder / "report.md", markdown_report(summary, variants))
     totals = FailureCounts(len(failed), len(unscored))
     write_failures(folder, reader.at(to_read), totals, profile)

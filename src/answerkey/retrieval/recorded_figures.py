@@ -17,7 +17,12 @@ RecordedFigures = dict[str, dict[str, dict[str, float]]]
 _STATISTICS = frozenset(
     {"mean", "std", "min", "max", "count", "median", "sum", "var", "sem", "25%", "50%", "75%"}
 )
-_NAME_COLUMNS = ("config_name", "configuration", "config", "setting", "method", "model", "name", "")
+_NAME_COLUMNS = (
+    "config_name", "configuration", "config", "setting", "method", "model", "model_key", "model_name",
+    "name", "",
+)  # fmt: skip
+# Texts beside the figures, which say more about a configuration.
+_TEXT_COLUMNS = frozenset({"model_name", "description", "note", "notes", "comment"})
 _RANKING_COLUMNS = frozenset({"question", "id", "retrieved", "relevant"})
 _PARAMETERS = ("alpha", "k")
 _VALUE_COLUMNS = ("value", "score", "mean")
@@ -69,7 +74,7 @@ def _row_values(
     """The numbers of one row; None where a cell is text, so that this is another kind of table."""
     values: list[tuple[str, str, float]] = []
     for metric, statistic, cell in zip(metrics, statistics, cells, strict=False):
-        if not cell:
+        if not cell or metric.lower() in _TEXT_COLUMNS:
             continue
         try:
             value = float(cell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from answerkey.cases.whole_conversation import CONVERSATION_METRICS, add_convers
 from answerkey.errors import SettingsError
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.other_tools import use_our_names
-from answerkey.metrics.recorded_scores import read_recorded_scores
+from answerkey.metrics.recorded_scores import RECORDED_JUDGE, has_grade, read_recorded_scores
 from answerkey.profiles import load_profile
 from answerkey.profiles.choose import ProfileChoice, profile_with_judge
 from answerkey.profiles.load import profile_table
@@ -131,6 +131,7 @@ def prepare(
         profile = None
     else:
         profile = load_profile(suite.profile, suite.folder)
+    suite = _use_recorded_grades(suite, profile, judge, recorded_scores)
     suite = _with_recorded_scores(suite, recorded_scores)
     scorer = make_scorer(suite, profile, judge)
     warnings: tuple[str, ...] = ()
@@ -250,6 +251,19 @@ def _refuse_unused_judge(suite: Suite, judge: object, scorer: Scorer) -> None:
         "judge: no metric of this run asks a judge; leave the judge out, or use the profile rag "
         "or rubric, or a metric such as judge.faithfulness"
     )
+
+
+def _use_recorded_grades(
+    suite: Suite, profile: Profile | None, judge: Any, recorded: Collection[str]
+) -> Suite:
+    """Without a judge, the grades that the case file has: they are not paid for again."""
+    if judge is not None or suite.judge is not None or not recorded:
+        return suite
+    names = {*suite.metrics, *(profile.metrics if profile else ())}
+    if not any(has_grade(name, recorded) for name in names):
+        return suite
+    log.warning("judge: the grades of the case file are used; --judge asks a judge again")
+    return replace(suite, judge=RECORDED_JUDGE)
 
 
 def _with_recorded_scores(suite: Suite, scores: Iterable[str]) -> Suite:

@@ -20,6 +20,8 @@ from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.jury import Jury
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
+from answerkey.metrics.judge.recorded_judge import RecordedJudge
+from answerkey.metrics.recorded_scores import RECORDED_JUDGE
 from answerkey.user_code import load_object
 
 if TYPE_CHECKING:  # it brings numpy, which naming a judge does without
@@ -70,6 +72,8 @@ def make_judge(spec: object, context: JudgeContext) -> Judge:
         from answerkey.metrics.judge.local_judge import LocalJudge
 
         return LocalJudge(context.embed, context.pair_model)
+    if table == {"preset": RECORDED_JUDGE}:
+        return RecordedJudge()
     if "call" in table:
         spec = str(table.pop("call"))
         folder = context.folder
@@ -118,7 +122,7 @@ def _endpoint_judge(table: Mapping[str, object], folder: Path) -> Judge:
     from answerkey.llm.chat_settings import read_chat
     from answerkey.llm.endpoint import Endpoint
 
-    read = read_chat(table, JudgeTable, "[judge]", known=("local", *PRESETS))
+    read = read_chat(table, JudgeTable, "[judge]", known=("local", RECORDED_JUDGE, *PRESETS))
     return ModelJudge(
         Endpoint(read),
         votes=read.votes,
