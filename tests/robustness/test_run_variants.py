@@ -166,6 +166,24 @@ def test_dry_run_counts_the_variants(cli: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
+def test_dry_run_estimates_the_cost_of_written_variants(cli: Cli, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "strict", "[run]\nrepeats = 2\n")
+    judge = 'judge = {base_url = "http://127.0.0.1:1/v1", model = "m", price_in = 1000.0}'
+    text = suite.read_text().replace('profile = "rag"', "metrics = {answer_agreement = 0.4}")
+    suite.write_text(f"{judge}\n{text}")
+    kinds = ("--variants", "paraphrase,translate:de,typos")
+    result = cli("run", suite, *kinds, "--dry-run")
+    assert result.code == 0, result.err
+    assert "then their variants: 36 questions, 2 times each" in result.out
+    # 12 paraphrases and 12 translations, written and checked once, whatever the repeats.
+    assert "writes and checks variants: 48 calls, about 5,760 tokens" in result.out
+    assert "cost of the judge: about 5.8" in result.out
+    record = json.loads(cli("run", suite, *kinds, "--dry-run", "--json").out)
+    assert record["variants"] == 36
+    assert record["variant_writing_calls"] == 48
+    assert record["judge_cost_estimate"] == pytest.approx(5.76)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

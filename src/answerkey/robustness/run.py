@@ -131,6 +131,12 @@ class VariantRun:
     def count(self) -> int:
         return len(self.expansion.children)
 
+    @property
+    def writing_calls(self) -> int:
+        """Calls of the model that writes variants: one to write each, one to check its meaning."""
+        written = sum(count for kind, count in self.kinds().items() if is_reworded(kind))
+        return 2 * written
+
     def kinds(self) -> Counter[str]:
         return Counter(str(child.extra[KIND]) for child in self.expansion.children)
 

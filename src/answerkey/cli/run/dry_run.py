@@ -18,6 +18,7 @@ from answerkey.text import format_count
 _CHARACTERS_PER_TOKEN = 4  # English text; an estimate
 _PROMPT_TOKENS = 600  # a judge's instructions and reply, roughly
 _PASSAGE_CHARACTERS = 800  # the passages of one case, roughly
+_WRITING_TOKENS = 120  # instructions, a question and its variant, roughly
 _QUESTIONS_SHOWN = 10
 
 
@@ -52,7 +53,9 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
     variant_count = 0 if variants is None else variants.count
     # A variant is as long as its question, roughly.
     variant_tokens = round(tokens * variant_count / prepared.count)
-    cost = _estimate_cost(suite.judge, tokens + variant_tokens)
+    writing_calls = 0 if variants is None else variants.writing_calls
+    writing_tokens = writing_calls * _WRITING_TOKENS
+    cost = _estimate_cost(suite.judge, tokens + variant_tokens + writing_tokens)
     for warning in prepared.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -72,6 +75,8 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
             "judge_tokens_estimate": tokens,
             "variant_judge_calls": calls * times * variant_count,
             "variant_judge_tokens_estimate": variant_tokens,
+            "variant_writing_calls": writing_calls,
+            "variant_writing_tokens_estimate": writing_tokens,
             "judge_cost_estimate": cost,
         }
         print_json({**questions, "metrics": list(names), "profile": profile, **judged})
@@ -84,7 +89,7 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
         f"{format_count(prepared.count, 'case')} would be sent{often} to the {target} target, {suite.run.workers} at a time"
     )
     if variants is not None:
-        show(f"then their variants: {format_count(variants.count, 'question')}")
+        show(f"then their variants: {format_count(variants.count, 'question')}{often.rstrip(',')}")
         for kind, count in variants.kinds().items():
             show(f"  {kind}: {count}")
     show(f"metrics: {', '.join(names)}")
@@ -92,6 +97,9 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
     if variant_count and calls:
         more = format_count(calls * times * variant_count, "call")
         show(f"judge for the variants: {more}, about {variant_tokens:,} tokens")
+    if writing_calls:
+        more = format_count(writing_calls, "call")
+        show(f"model that writes and checks variants: {more}, about {writing_tokens:,} tokens")
     if cost is not None:
         show(f"cost of the judge: about {cost:.2g}; that of the target is not known beforehand")
     for case in first:
