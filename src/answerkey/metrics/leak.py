@@ -22,6 +22,7 @@ _SHARED_STEMS = 2  # a fact of the source counts only in a sentence about the sa
 _REPEATED_FROM = 0.66
 _LEAST_MARGIN = 0.05  # by which the source must be nearer than any allowed sentence
 _SMALLEST_FIGURE = 10  # smaller figures are in every text
+# Characters of a source that are compared, so that a whole book does not stop the run.
 _LONGEST_SOURCE = 40_000
 
 
@@ -75,6 +76,7 @@ def leak(case: Case, response: Response, *, embed: Embedder | None = None) -> Sc
 
 def find_leak(case: Case, response: Response, embed: Embedder | None = None) -> Leak | None:
     """The first leak: what was retrieved, then quotes, then repetitions in other words."""
+    # The cheapest check first: names, then words in a row, then meaning.
     for source in case.forbidden:
         if any(_is_same_source(source, name) for name in _reported_names(response)):
             return Leak(source, LeakWay.RETRIEVED)

@@ -9,6 +9,7 @@ from answerkey.text import format_count
 
 def conclude_with_variants(ending: Ending, report: VariantReport) -> Ending:
     """The ending of a run whose own ending is `ending`; the worse of the two decides."""
+    # The failure of the run itself is reported; its variants are in the reports.
     if ending.code != EXIT_OK:
         return ending
     finished = report.finished

@@ -13,6 +13,7 @@ from answerkey.runs.gates import SIGNS
 from answerkey.runs.summary import GateResult
 
 _PREFIX = "variants."
+# The kind may contain dots and colons: `translate:de`, `module:function`.
 _CONDITION = re.compile(r"\s*variants\.(.+)\.(\w+)\s*(>=|<=|==|!=|>|<)\s*(-?\d*\.?\d+)\s*(%?)\s*$")
 _FIGURES = ("drop", "pass_rate", "consistency", "retrieval_overlap", "newly_failing", "rerouted")
 
@@ -63,6 +64,7 @@ def answer_variant_gates(
 
 
 def _answer_gate(gate: VariantGate, figures: VariantFigures | None) -> GateResult:
+    # A gate on a kind that could not be asked fails: it was asked for.
     if figures is None:
         note = f"no case has a variant of the kind {gate.kind}"
         return GateResult(gate.text, None, None, passed=False, note=note)

@@ -18,6 +18,7 @@ from answerkey.variants.planted import INJECTION, follows_injection
 # Scores (case, response) pairs: the case expects the answer to the original question.
 ScorePairs = Callable[[Sequence[tuple[Case, Response]]], Sequence[Score]]
 
+# Pairs per call of the metric, so that memory does not grow with the run.
 _BATCH = 256
 
 
@@ -190,6 +191,7 @@ def _score_consistency(pairs: _Pairs, score_pairs: ScorePairs) -> dict[int, floa
         expected = original.response.answer
         if expected and variant.response.answer:
             numbers.append(n)
+            # The answer to the original stands for the expected one, so that no label is needed.
             case = Case(variant.case.id, original.case.question, (expected,))
             questions.append((case, Response(variant.response.answer)))
     values: dict[int, float] = {}
@@ -208,6 +210,7 @@ def _overlaps(pairs: _Pairs) -> dict[int, float]:
         before = _retrieved_names(original.response)
         after = _retrieved_names(variant.response)
         if before is not None and after is not None and (before or after):
+            # By the longer list: a variant that retrieves one of ten passages has not all of them.
             values[n] = len(before & after) / max(len(before), len(after))
     return values
 
@@ -242,6 +245,7 @@ def _mean_by_unit(values: Mapping[int, float], units: Sequence[int]) -> MeanOver
         sums[units[n]] += value
         sizes[units[n]] += 1
     mean = sum(values.values()) / len(values)
+    # With one variant per case the pairs are independent, and the usual interval holds.
     if len(sizes) == len(values):
         return MeanOverPairs(len(values), mean, mean_interval(list(values.values()), 0.0, 1.0))
     ends = cluster_interval(list(sizes.values()), list(sums.values()), rate=True)

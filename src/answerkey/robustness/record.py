@@ -73,6 +73,7 @@ def read_variants(folder: Path) -> VariantsRecord | None:
 
 def read_variants_record(value: object) -> VariantsRecord | None:
     """The record in a JSON value; a kind that cannot be read has no figures."""
+    # Read part by part: the viewer shows runs of other versions, and damaged ones.
     table = table_of(value)
     kinds = {
         str(kind): _read_kind(figures) for kind, figures in table_of(table.get("kinds")).items()

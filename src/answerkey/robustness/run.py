@@ -42,6 +42,7 @@ from answerkey.variants.reworded import is_reworded
 WRITTEN_FILE = "variant_questions.jsonl"
 _FOLDER = "variants"
 _CONSISTENCY = "answer_agreement"
+# Targets whose passages go through answerkey, so that one can be put among them.
 _PLANTING_TARGETS = ("rag",)
 
 
@@ -117,6 +118,7 @@ class VariantRun:
             chat,
             is_dry,
         )
+        # Before the first question: a model that cannot write variants is noticed before it costs.
         expansion = expand_cases(single, plan)
         if not expansion.children:
             raise SettingsError("--variants: no selected case has a variant of these kinds")
@@ -210,6 +212,7 @@ class VariantRun:
 
 
 def _run_in_folder(prepared: Prepared, folder: Path, watch: Watch, stop: Stop) -> Finished:
+    # A run of variants that was begun is continued, also when the originals are finished.
     options = Options(resume=_find_started_run(folder))
     try:
         return run_prepared(prepared, options, watch, stop)

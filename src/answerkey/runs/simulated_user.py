@@ -127,6 +127,7 @@ class SimulatedUser:
         message = question.text
         while True:
             earlier = (*question.history, *talk.turns)
+            # The id stays that of the case, and so do its files.
             response = self._target.ask(replace(question, text=message, history=earlier))
             talk.add(message, response)
             self._add_cost(response.cost)

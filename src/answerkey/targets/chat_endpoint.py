@@ -41,6 +41,7 @@ class ChatExchange:
 
     def _choose_model(self) -> str:
         """The model of the suite, else the first that the endpoint lists."""
+        # Asked for once, however many threads ask their first question.
         with self._choosing:
             if not self._model:
                 models = self._wire.json("GET", f"{self._base}/models")

@@ -61,6 +61,7 @@ class CommandTarget:
         process = self._free.get()
         try:
             start = perf_counter()
+            # ASCII only, so that a program reads it whatever encoding its input has.
             line = json.dumps(sent, ensure_ascii=True).encode() + b"\n"
             response = self._exchange(process, line, question.id)
             return replace(response, seconds=perf_counter() - start)
@@ -121,6 +122,7 @@ def make_command_target(table: Mapping[str, object], folder: Path, timeout: floa
 
 def _find_program(written: str, folder: Path) -> str:
     name = written
+    # As a shell does: a word with a slash is a path, any other is looked up in PATH.
     if "/" in written:
         name = str((folder / written).resolve())
     program = shutil.which(name)
@@ -147,6 +149,7 @@ class Process:
         self._folder = folder
         self._child: subprocess.Popen[bytes] | None = None
         self._lines: SimpleQueue[bytes] = SimpleQueue()
+        # The last lines on standard error usually say why a program ended.
         self._last_lines: deque[str] = deque(maxlen=3)
         self._errors = threading.Thread()
 

@@ -133,6 +133,7 @@ def _adapt(function: Callable[..., object], spec: str, collection: str) -> Call:
         if signature.question_keyword:
             named[signature.question_keyword] = question.text
         else:
+            # By position, because the parameter may have any name: q, query, prompt.
             positional.append(question.text)
         if signature.has_keyword("history"):
             named["history"] = history_turns(question)

@@ -45,6 +45,7 @@ class GradioExchange:
         hide = self._wire.secrets.hide_in
         address = f"{self._base}{self._prefixes[0]}/{self._function}/{quote(str(event))}"
         with self._wire.stream("GET", address) as stream:
+            # "generating" events bring parts of the answer; "complete" has all of it.
             for name, text in events(stream.chunks):
                 if name == "complete":
                     return hide(parse_reply_json(text))
@@ -55,6 +56,7 @@ class GradioExchange:
 
     def _call(self, question: Question) -> object:
         body = {"data": [_fill_input(item, question) for item in self._data]}
+        # Gradio 4 answers 404 at the address of Gradio 5, and the other way round.
         for prefix in tuple(self._prefixes):
             try:
                 reply = self._wire.json("POST", f"{self._base}{prefix}/{self._function}", body=body)

@@ -76,6 +76,7 @@ class JsonExchange:
         self._wire = wire
         self._has_own_body = settings.body is not None
         has_place = "{question}" in settings.url or bool(settings.params)
+        # A question in the address needs no body.
         if has_place and not self._has_own_body:
             default_method = "GET"
         else:
@@ -98,6 +99,7 @@ class JsonExchange:
         if self._method == "GET":
             return self._wire.json(self._method, address, query)
         body = self._body
+        # A body of the suite has a place for the history if the bot takes one.
         if question.history and not self._has_own_body:
             body = {**table_of(body), "history": "{history}"}
         return self._wire.json(self._method, address, query, fill(body, question))

@@ -24,6 +24,7 @@ class JsonPath:
     steps: tuple[object, ...]
 
     def find(self, value: object) -> object:
+        # Null is the same as missing: bots write both for "none".
         values = [item for item in _walk(value, self.steps) if item is not None]
         if EVERY in self.steps:
             return values

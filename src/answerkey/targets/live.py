@@ -13,6 +13,7 @@ from answerkey.targets.attachments import resolve_file
 from answerkey.targets.respond import flag_error_text
 from answerkey.types import Question, Response, Target
 
+# Statuses that mean "later": asking again helps, as it does not after other errors.
 _BUSY = frozenset({"HTTP 429", "HTTP 503"})
 _RETRIES_WHEN_BUSY = 2
 

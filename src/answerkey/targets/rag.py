@@ -115,6 +115,7 @@ def extract_answer(
     """Up to three sentences of the passages, each with the number of its passage as [n], and the
     cosine of the nearest one; 0 where there is none."""
     numbers_by_sentence: dict[str, int] = {}
+    # A sentence in two overlapping passages is cited from the first.
     for number, passage in enumerate(passages, 1):
         for sentence in split_sentences(passage.text):
             numbers_by_sentence.setdefault(sentence, number)

@@ -41,6 +41,7 @@ def _check_recorded(case_id: str, response: Response | None) -> Response:
 def _is_empty(response: Response) -> bool:
     if response.answer is not None or response.retrieved is not None:
         return False
+    # A route can be scored without an answer.
     if response.extra.get(ROUTE_ONLY):
         return False
     return not response.error and not response.passages and not response.tools

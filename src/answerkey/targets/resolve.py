@@ -98,6 +98,7 @@ def check_target(table: Settings, folder: Path) -> None:
     if kind == "http":
         declaration = next((_PROTOCOLS[key] for key in _PROTOCOLS if key in table), kind)
     own = dict(table)
+    # The tables of built-in bots have no settings of live targets; those are checked below.
     if kind in BOTS:
         own = {key: value for key, value in table.items() if key not in _LIVE_SETTINGS}
     if kind != "recorded":

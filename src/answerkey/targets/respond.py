@@ -89,6 +89,7 @@ def as_response(value: object) -> Response:
     try:
         response = _read_value(value)
         _check_response(response)
+        # A turn that only calls tools has no text; it is no empty answer.
         if response.tools and not (response.answer or "").strip():
             response = replace(response, answer=None)
     except InputError as error:
@@ -152,6 +153,7 @@ def _with_chat_answer(fields: Mapping[str, object], reply: object) -> Mapping[st
     if any(isinstance(fields.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
         return fields
     text = _chat_text(reply)
+    # `output` is a usual name of an answer, but here it is a list of items.
     if _has_response_items(reply):
         fields = {name: value for name, value in fields.items() if name != "output"}
     if not isinstance(text, str) or not text:

@@ -39,6 +39,7 @@ _ADVICE = {
     429: _BUSY_ADVICE,
     503: _BUSY_ADVICE,
 }
+# Characters of an error page: enough to see what it is about.
 _SNIPPET = 200
 _SAFE_IN_ADDRESS = "/%:=&?~#+!$,;'@()*[]"  # with "%": what is already quoted stays so
 _HEADERS = {
@@ -77,6 +78,8 @@ class Wire:
         except (UnicodeDecodeError, LookupError) as error:
             failure = content_error("the reply is not valid UTF-8", str(error))
             raise FailedExchange(failure) from None
+        # Before parsing, because an error quotes the text; after it, because JSON may write a key
+        # with escapes.
         return self.secrets.hide_in(parse_reply_json(self.secrets.hide(text)))
 
     @contextmanager
@@ -135,6 +138,7 @@ def _address(url: str, params: Mapping[str, object] | None) -> str:
     """The address with its parameters, and only with characters that an address may have."""
     parts = urlsplit(url)
     host = parts.netloc
+    # A host with other letters has an ASCII name for the network.
     if not host.isascii():
         host = host.encode("idna").decode()
     queries = (parts.query, urlencode(params or {}, doseq=True))

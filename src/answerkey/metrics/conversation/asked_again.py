@@ -55,6 +55,7 @@ class Repetition:
 def find_repetition(turns: Sequence[Turn], place: int) -> Repetition | None:
     """A question in the answer at `place` that an earlier message, or that of the same turn, answers."""
     answer = turns[place].answer
+    # "I cannot find that number" is a reason to ask once more.
     if has_phrase(answer, phrase_list("excuses")):
         return None
     messages = [turn.user for n, turn in enumerate(turns[: place + 1]) if not _is_reply(turns, n)]
@@ -63,6 +64,7 @@ def find_repetition(turns: Sequence[Turn], place: int) -> Repetition | None:
         message = _find_message(question, messages) or _find_earlier_reply(question, turns, place)
         if message:
             return Repetition(question, message)
+    # With two questions the reply may repeat the answer to the other one.
     if len(questions) == 1 and place + 1 < len(turns):
         message = _find_repeated_words(questions[0], turns, place)
         if message:
@@ -205,6 +207,7 @@ def _digits(message: str) -> str:
     return " ".join(words.get(word, word) for word in plain(message).split())
 
 
+# The forms in which users give a value that needs no word list.
 _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
     "email": (_EMAIL,),
     "phone": (_PHONE,),

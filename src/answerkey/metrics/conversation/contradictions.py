@@ -177,6 +177,7 @@ def find_contradiction(turns: Sequence[Turn], place: int, embed: Embedder) -> Co
     if has_phrase(turns[place].answer, phrase_list("corrections")):
         return None
     pairs = list(_pair_statements(turns, place))
+    # Rules first: they are sure, and need the model for few pairs.
     for pair in pairs:
         if _is_contradicted_by_rules(pair):
             return Contradiction(pair.statement, pair.earlier)
@@ -303,6 +304,7 @@ def _find_by_meaning(pairs: Sequence[_StatementPair], embed: Embedder) -> Contra
     if not candidates:
         return None
     likeness = _measure_likeness(candidates, embed)
+    # The model is slow beside an embedding, so it sees the most similar pairs only.
     nearest = sorted(range(len(candidates)), key=lambda n: -likeness[n].of_statements)
     best: tuple[float, _StatementPair] | None = None
     for n in nearest[:_MOST_PAIRS]:

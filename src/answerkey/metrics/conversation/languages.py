@@ -30,6 +30,7 @@ def detect_language(text: str) -> str | None:
         language: sum(word in _function_words(language) for word in message_words)
         for language in LANGUAGES
     }
+    # Function words: names and loan words look the same in many languages.
     ranked = sorted(counts, key=lambda language: -counts[language])
     best = counts[ranked[0]]
     if best < _LEAST_WORDS or best < _LEAST_LEAD * counts[ranked[1]]:

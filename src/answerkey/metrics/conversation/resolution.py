@@ -67,6 +67,7 @@ def find_resolution(turns: Sequence[Turn], embed: Embedder) -> Resolution:
     """How the conversation ends, and the number of turns until its problem was solved."""
     turns = _without_end_mark(turns)
     last = turns[-1]
+    # A complaint counts whatever follows it: the user has not confirmed the last answer.
     if is_discontent(last.user):
         return Resolution(Ending.DISCONTENT, len(turns))
     if len(turns) > 1 and is_closing(last.user) and not _only_asks(last.answer):

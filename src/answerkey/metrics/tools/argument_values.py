@@ -31,6 +31,7 @@ def find_differences(
     """
     differences: dict[str, str] = {}
     allows_others = ANY in expected
+    # In the order of the case; arguments that only the call has come last.
     for name in dict.fromkeys([*expected, *arguments]):
         if name == ANY:
             continue

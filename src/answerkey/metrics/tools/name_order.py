@@ -36,6 +36,7 @@ def unmatched_names(
     """The expected names that were not called, and the called names that were not expected."""
     extra = [call.name for call in calls]
     missing: list[str] = []
+    # Names first, because "*" must not take a call that a name needs.
     for right in sorted(expected, key=lambda call: call.name == ANY):
         if right.name == ANY:
             place = 0 if extra else None
@@ -69,6 +70,7 @@ def order_share(
 
 def common_subsequence(expected: Sequence[ExpectedCall], calls: Sequence[ToolCall]) -> int:
     """The length of the longest common subsequence of names."""
+    # One row of the usual table is kept: only its last number is needed.
     above = [0] * (len(calls) + 1)
     for right in expected:
         row = [0]

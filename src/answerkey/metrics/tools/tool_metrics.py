@@ -42,6 +42,7 @@ def tool_f1(case: Case, response: Response) -> Score:
     """
     lists = calls_that_count(case, response)
     plans = case.expected_tools or ()
+    # Of several right ways, the bot is measured by the one that it came nearest to.
     best = max(plans, key=lambda plan: name_f1(plan.calls, lists.done))
     missing, extra = unmatched_names(best.calls, lists.done)
     notes = [_say_missing(name, lists.failed) for name in missing[:_SHOWN]]
@@ -186,6 +187,7 @@ def call_limit(case: Case, response: Response) -> Score:
     """1 where there are at most `max_calls` calls, 0 where there are more; failed ones count, too."""
     if case.max_calls is None:
         return Score.not_applicable("no max_calls in the case")
+    # A failed call costs time and money as well.
     count = len(all_calls(response.tools or ()))
     if count <= case.max_calls:
         return Score(1.0)
@@ -199,6 +201,8 @@ def repeated_calls(case: Case, response: Response) -> Score:
 
     The same call three times: 2. A call that is made again because it failed is no repetition.
     """
+    # Each call is compared with all earlier ones: equal arguments may be written in two notations,
+    # so they have no common key.
     earlier: list[ToolCall] = []
     repeated: list[str] = []
     for call in split_failed(all_calls(response.tools or ())).done:
@@ -224,6 +228,7 @@ def forbidden_tool(case: Case, response: Response) -> Score:
     """
     if not case.forbidden_tools:
         return Score.not_applicable("no forbidden_tools in the case")
+    # All calls, not only those that worked: a forbidden call that failed was still tried.
     patterns = [plain_tool_name(name) for name in case.forbidden_tools]
     called = [
         call.name

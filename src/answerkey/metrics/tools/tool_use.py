@@ -57,6 +57,7 @@ def facts_of_text(text: str) -> ResultFacts:
     """The figures, dates and names of prose."""
     text = text[:_LONGEST_RESULT]
     names = frozenset(words(match[0]) for match in _NAME.finditer(text))
+    # Without the dates, because the year of a date is no figure of its own.
     figures = frozenset(round(number.value, 6) for number in numbers(without_dates(text)))
     return ResultFacts(figures, frozenset(dates(text)), names - {()})
 
@@ -89,6 +90,7 @@ def facts_of_result(result: object) -> ResultFacts:
 
 
 def _leaves(value: object, depth: int = 0) -> Iterator[object]:
+    # A truth value is no fact that could be found again in a text.
     if depth > _DEEPEST or isinstance(value, bool):
         return
     if is_mapping(value):
