@@ -242,6 +242,7 @@ def describe_selection(selection: Selection) -> str:
         "only": selection.only,
         "file": selection.file,
         "collection": selection.collection,
+        "per type": selection.per_type,
     }
     return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
 

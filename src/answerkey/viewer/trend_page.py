@@ -25,13 +25,17 @@ def trend_page(request: Request) -> Response:
     suite = request.query_params.get("suite", suites[0] if suites else "")
     if suite not in suites:
         raise InputError(f'no suite "{suite}" here{did_you_mean(suite, suites)}')
-    runs = [entry for entry in entries if entry.name == suite][:_MOST_RUNS]
+    of_suite = [entry for entry in entries if entry.name == suite]
+    # A run of some cases, or one that stopped, would look like a change of the bot.
+    runs = [entry for entry in of_suite if entry.is_full][:_MOST_RUNS]
     compared = runs[:_MOST_COMPARED]
-    mark_best_runs(library, compared)
+    if compared:
+        mark_best_runs(library, compared)
     data = {
         "suite": suite,
         "suites": suites,
         "runs": runs,
+        "left_out": sum(not entry.is_full for entry in of_suite),
         "metrics": list(dict.fromkeys(metric for entry in runs for metric in entry.means)),
         "charts": trend_chart(runs[::-1]),
     }
