@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.support.stored_run import forget_after
 
+from answerkey.runs.store import read_outcomes
+
 CASES = [
     {"id": f"q{n}", "question": f"q {n}?", "expected": "yes", "answer": "no" if n == 1 else "yes"}
     for n in range(4)
@@ -247,3 +249,28 @@ def test_a_killed_rescore_can_be_resumed(world, how):
     assert summary["totals"]["cases"] == 4
     assert summary["partial"] == ""
     assert "token_f1" in summary["average_scores"]
+
+
+def test_cases_in_another_order_are_refused_or_keep_their_answers(world):
+    suite = world.suite()
+    run = world.start(suite, stop=False)
+    forget_after(run, 2)
+    world.edit(run, partial="in progress")
+    world.write("cases.jsonl", CASES[::-1])
+    assert "the order of the cases changed since this run began" in world.resume(suite)
+    assert world.resume(suite, "--accept-changes") == run
+    assert [outcome.case.id for outcome in read_outcomes(run)] == ["q0", "q1", "q3", "q2"]
+
+
+def test_after_an_accepted_change_the_answers_stay_with_their_cases(world):
+    """The positions of a run are then not those of the case file, however often it is resumed."""
+    suite = world.suite()
+    run = world.start(suite, stop=False)
+    forget_after(run, 2)
+    world.edit(run, partial="in progress")
+    first = {"id": "new", "question": "new?", "expected": "yes", "answer": "yes"}
+    world.write("cases.jsonl", [first, *CASES])
+    assert world.resume(suite, "--accept-changes", "--resume-limit", "1") == run
+    assert world.resume(suite) == run
+    ids = [outcome.case.id for outcome in read_outcomes(run)]
+    assert sorted(ids) == ["new", "q0", "q1", "q2", "q3"]

@@ -22,7 +22,7 @@ from answerkey.runs.repeats import Repeats
 from answerkey.types import Profile, Requirement
 
 MANIFEST = "run.json"
-_IN_PROGRESS = "in progress"  # `partial` in run.json until the run ends
+IN_PROGRESS = "in progress"  # `partial` in run.json until the run ends
 _WRITTEN_IF_SET = ("suite_from_run", "folder", "order", "commit", "records")
 
 
@@ -96,13 +96,13 @@ class Manifest:
             return Completeness.DAMAGED
         if not self.partial:
             return Completeness.COMPLETE
-        if self.partial == _IN_PROGRESS:
+        if self.partial == IN_PROGRESS:
             return Completeness.IN_PROGRESS
         return Completeness.STOPPED
 
     def as_begun(self) -> Manifest:
         """The same run, which has not ended or was killed."""
-        return replace(self, partial=_IN_PROGRESS, damage="")
+        return replace(self, partial=IN_PROGRESS, damage="")
 
     def with_damage(self, loss: str) -> Manifest:
         """The same run, which has lost something since it ended."""
@@ -119,7 +119,7 @@ class Manifest:
 
 
 def stored_manifest(folder: Path) -> Manifest:
-    """run.json as it is, without a look at the journals."""
+    """run.json as it is, without a look at the database."""
     path = folder / MANIFEST
     _refuse_special_files(folder)
     try:

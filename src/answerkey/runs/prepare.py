@@ -24,11 +24,10 @@ from answerkey.runs.ask import attempts
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
 from answerkey.runs.left_out import leave_out_manual, limit_per_type
-from answerkey.runs.manifest import Manifest, RunSettings
+from answerkey.runs.manifest import IN_PROGRESS, Manifest, RunSettings
 from answerkey.runs.records import digest_of, digest_of_metrics
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
-from answerkey.runs.source_commit import source_commit
 from answerkey.runs.suite import Suite
 from answerkey.runs.survey import CaseSurvey
 from answerkey.targets.recorded import Recorded
@@ -351,8 +350,8 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
         ),
         count=prepared.count,
         order=prepared.order,
-        commit=source_commit(suite.folder),
-    ).as_begun()
+        partial=IN_PROGRESS,
+    )
 
 
 def without_secrets(value: Any, key: str = "") -> Any:

@@ -34,8 +34,8 @@ SCORING = ("profile", "metrics", "metric_settings", "judge", "embedding", "entai
 
 
 def to_json(value: Any) -> dict[str, object]:
-    """A case, response or verdict as JSON. What equals its default is left out, so journals stay small. The recorded
-    response of a case is left out too: it is stored as the response. So are its column names, which run.json has."""
+    """A case, response or verdict as JSON. What equals its default is left out, so that runs stay small. The
+    recorded response of a case is left out too: it is stored as the response. So are its column names, which run.json has."""
     record: dict[str, object] = {}
     for name, default in _shape(cast("type[Any]", type(value))):
         if name in ("recorded", "written"):

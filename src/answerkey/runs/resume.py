@@ -27,6 +27,7 @@ from answerkey.runs.manifest import (
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
 from answerkey.runs.shards import take_over_shards
+from answerkey.runs.source_commit import source_commit
 from answerkey.runs.state import Progress, RunState
 from answerkey.runs.store import (
     FolderStore,
@@ -174,7 +175,8 @@ def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     else:
         beside = None
     manifest = manifest_of(prepared, now.isoformat(timespec="milliseconds"))
-    return replace(manifest, suite_from_run=beside, folder=folder.name)
+    commit = source_commit(suite.folder)
+    return replace(manifest, suite_from_run=beside, folder=folder.name, commit=commit)
 
 
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
@@ -212,6 +214,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             manifest_of(prepared, manifest.created),
             suite_from_run=manifest.suite_from_run,
             folder=manifest.folder,
+            commit=source_commit(prepared.suite.folder),
             changes=(
                 *manifest.changes,
                 AcceptedChange(datetime.now(UTC).isoformat(timespec="seconds"), changed),

@@ -30,6 +30,7 @@ T = TypeVar("T")
 ScoredChunk = tuple[list[Answered], list[Outcome]]
 Measured = tuple[list[Answered], list[dict[str, Score]]]
 NO_MODEL = frozenset({"none", "off", ""})
+# Pairs that are scored and stored at once: a killed run repeats at most so many.
 LARGEST_BATCH = 256
 
 
@@ -195,25 +196,13 @@ def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def scorer_of(suite: Suite, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
-    """The scorer of a suite, for another process than the one that prepared it."""
-    if suite.profile is None:
-        profile = None
-    else:
-        profile = load_profile(suite.profile, suite.folder)
-    return make_scorer(suite, profile, judge, names)
-
-
-def make_scorer(
-    suite: Suite, profile: Profile | None, judge: Any = None, names: Sequence[str] = ()
-) -> Scorer:
-    """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge, `names` all
-    metrics of profile and suite."""
+def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Scorer:
+    """Load and check everything before the first question. `judge` replaces the suite's judge."""
     if suite.modules:  # they may stand in the suite's folder
         import_from(suite.folder)
         load_modules(suite.modules)
     own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
-    names = names or [*(profile.metrics if profile else ()), *suite.metrics, *own]
+    names = [*(profile.metrics if profile else ()), *suite.metrics, *own]
     if any(name.startswith(OWN_CRITERION) for name in names):
         check_criteria(names, suite.criteria)
     if not names:
@@ -242,13 +231,7 @@ def make_scorer(
     entailment = ""
     needs_pair_model = "pair_model" in needed or judge_needs_models
     if needs_pair_model and suite.entailment["model"] != PACKAGED_NAME:
-        from answerkey.entailment.load import fingerprint_of, load_pair_model
-
-        if str(suite.entailment["model"]).startswith(PYTHON_PREFIX):
-            import_from(suite.folder)
-        chosen = load_pair_model(**suite.entailment)
-        provided["pair_model"] = chosen
-        entailment = fingerprint_of(chosen)
+        provided["pair_model"], entailment = _load_pair_model(suite)
     settings = {**(profile.settings if profile else {}), **suite.settings}
     of_facts = [
         metric.name for metric in metrics if metric.family == "facts" and "facts" in settings
@@ -259,23 +242,16 @@ def make_scorer(
         or bool(of_facts)
     )
     if "judge" in needed and (judge or suite.judge or must_judge):
-        from answerkey.llm.cost_limit import CostLimit
-        from answerkey.metrics.judge.judge_per_metric import limit_judges
-
-        if not judge and suite.judge is None:
-            fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'
-            raise SettingsError(f"a metric needs a judge: {fix}")
-        made = judge or load_judge(
-            suite.judge, provided.get("embed"), suite.folder, provided.get("pair_model")
-        )
+        made = judge or _load_suite_judge(suite, provided)
         provided["judge"] = made
         judge_name = made.fingerprint()
         asks_network = not local
         closing.append(made)
         if suite.run.max_cost is not None:
-            limit_judges([made], CostLimit(suite.run.max_cost))
+            _limit_cost(made, suite.run.max_cost)
     if local:
         notes.append("judged by `local`, a deterministic judge with no language model")
+    # [settings.criteria] and [settings.facts] hold for all metrics of that kind.
     settings |= {name: settings["criteria"] for name in own if "criteria" in settings}
     settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
     plan = make_plan(names, provided, settings)
@@ -289,6 +265,30 @@ def make_scorer(
         asks_network=asks_network,
         closing=tuple(closing),
     )
+
+
+def _load_pair_model(suite: Suite) -> tuple[Any, str]:
+    """The pair model that the suite names, and what identifies it."""
+    from answerkey.entailment.load import fingerprint_of, load_pair_model
+
+    if str(suite.entailment["model"]).startswith(PYTHON_PREFIX):
+        import_from(suite.folder)
+    pair_model = load_pair_model(**suite.entailment)
+    return pair_model, fingerprint_of(pair_model)
+
+
+def _load_suite_judge(suite: Suite, provided: Mapping[str, Any]) -> Any:
+    if suite.judge is None:
+        fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'
+        raise SettingsError(f"a metric needs a judge: {fix}")
+    return load_judge(suite.judge, provided.get("embed"), suite.folder, provided.get("pair_model"))
+
+
+def _limit_cost(judge: Any, most: float) -> None:
+    from answerkey.llm.cost_limit import CostLimit
+    from answerkey.metrics.judge.judge_per_metric import limit_judges
+
+    limit_judges([judge], CostLimit(most))
 
 
 def _embedder(
@@ -306,6 +306,7 @@ def _embedder(
         import_from(folder)
     try:
         embed = load_embedder(settings["model"], **options)
+        # Tried at once: a run must not change from meanings to words in its middle.
         if not must:
             embed.embed(["Does the model work?"])
         return embed

@@ -12,12 +12,13 @@ import msgspec
 
 from answerkey.cases import read_responses
 from answerkey.errors import StorageError
+from answerkey.profiles import load_profile
 from answerkey.runs.control import GroupCounts, Options, Selection, Stop, Watch
 from answerkey.runs.execute import run_prepared
 from answerkey.runs.manifest import stored_manifest
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.resume import AlreadyFinished
-from answerkey.runs.score import Scorer, cost_of, scorer_of
+from answerkey.runs.score import Scorer, cost_of, make_scorer
 from answerkey.runs.shards import STOP, ShardEnd, read_shard
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
@@ -106,7 +107,10 @@ def _load_tools(task: ShardTask, home: Path, open_judge: Callable[[Any], Any] | 
     judge = None
     if open_judge is not None and task.judge is not None:
         judge = open_judge(task.judge)
-    _loaded.append(_Tools(home, suite, scorer_of(suite, judge), target))
+    profile = None
+    if suite.profile is not None:
+        profile = load_profile(suite.profile, suite.folder)
+    _loaded.append(_Tools(home, suite, make_scorer(suite, profile, judge), target))
     return _loaded[0]
 
 

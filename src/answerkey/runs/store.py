@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -45,6 +46,7 @@ from answerkey.runs.state import Progress, RunState
 from answerkey.types import Outcome, Profile
 
 LOCK = "run.lock"
+_REPAIRED = f"repaired.{DATABASE}"  # complete; a kill may leave it before it is put in place
 _FILES = (MANIFEST, DATABASE, f"{DATABASE}-wal", RESPONSES, SCORES, PARTS)
 
 
@@ -163,6 +165,7 @@ def file_state(folder: Path) -> str:
     return "; ".join(parts)
 
 
+# The viewer's list of runs asks this of every run, for every page.
 @lru_cache(maxsize=512)
 def _describe_loss(folder: Path, state: str) -> str:
     """What a run lacks, compared with what it recorded when it ended; empty if nothing."""
@@ -272,6 +275,7 @@ class _OwnReader(RunReader):
         self.close()
 
 
+# Few: each keeps a database open. A comparison reads two runs.
 @lru_cache(maxsize=4)
 def _open_reader(folder: Path, state: str) -> RunReader:
     manifest = stored_manifest(folder)
@@ -322,6 +326,8 @@ def _most_places(manifest: Manifest) -> int:
 def prepare_resume(folder: Path) -> RunState:
     """The state of a run to resume; a damaged database is replaced with what can be read of it."""
     path = folder / DATABASE
+    if (folder / _REPAIRED).exists():
+        _put_repaired_in_place(folder)
     if not path.exists():
         return RunState()
     try:
@@ -332,6 +338,17 @@ def prepare_resume(folder: Path) -> RunState:
             return RunReader(connection, repeats, path).read_state()
     except DamagedDatabase:
         return _repair(folder)
+
+
+def _put_repaired_in_place(folder: Path) -> None:
+    """Replace a damaged database with its repaired copy; a kill leaves the copy for the next try."""
+    damaged = folder / f"damaged.{DATABASE}"
+    if not damaged.exists():  # kept: somebody may recover more
+        shutil.copyfile(folder / DATABASE, damaged)
+    # Before the file has its name: SQLite would apply the old write-ahead file to it.
+    for name in (f"{DATABASE}-wal", f"{DATABASE}-shm"):
+        (folder / name).unlink(missing_ok=True)
+    os.replace(folder / _REPAIRED, folder / DATABASE)
 
 
 def _repair(folder: Path) -> RunState:
@@ -345,10 +362,8 @@ def _repair(folder: Path) -> RunState:
         with suppress(StorageError), closing(open_to_read(folder)) as source:
             salvage(source, _most_places(manifest), RunWriter(target, rules))
         state = RunReader(target, rules.repeats, rescued).read_state()
-    (folder / DATABASE).rename(folder / f"damaged.{DATABASE}")  # kept: somebody may recover more
-    for name in (f"{DATABASE}-wal", f"{DATABASE}-shm"):
-        (folder / name).unlink(missing_ok=True)
-    os.replace(rescued, folder / DATABASE)
+    os.replace(rescued, folder / _REPAIRED)
+    _put_repaired_in_place(folder)
     return state
 
 

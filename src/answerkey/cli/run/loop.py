@@ -104,7 +104,7 @@ def rescore_with_progress(
 
 
 def _exit_now() -> None:
-    """Exit without waiting: the journal is complete at any moment. The terminal gets its cursor back."""
+    """Exit without waiting: what is stored is complete at any moment. The terminal gets its cursor back."""
     if "answerkey.targets.command" in sys.modules:
         sys.modules["answerkey.targets.command"].kill_all()
     if sys.stderr.isatty():
