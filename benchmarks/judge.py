@@ -1,6 +1,6 @@
 """200 judged cases at 20 calls at once, and 2,000 at 200, against an endpoint that takes 200 ms, beside three peers.
 
-    python -m benchmarks.judge [--cases N] [--concurrency N] [--latency SECONDS] [--rounds N] [--real CASES]
+    python -m benchmarks.judge [--cases N] [--concurrency N] [--latency SECONDS] [--rounds N] [--real CASES] [--only A,B]
 
 Every tool runs in a process of its own, with one call before the clock starts; the same question and answer are judged by one
 call per case: one question, the criteria of the suite, those of each case, or both, with sentences, scales and checks. Time is a
@@ -8,7 +8,7 @@ multiple of the ideal, cases × latency / concurrency; processor time is that of
 the rounds counts, for each tool alike. With ten times as many calls at once, only one question and the fastest peer are
 measured. A bare loop sends one prepared request and does nothing with the replies: what the endpoint allows. With `--real` mixed
 criteria go to a llama.cpp server with a small model, 4 at once; the ideal is a bare loop that sends the same requests, as many
-at once, by turns with ours.
+at once, by turns with ours. `--only "answerkey,bare loop,autoevals"` measures some tools, for more rounds on a busy machine.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--real", type=int, default=0, metavar="CASES")
+    parser.add_argument("--only", default="", metavar="A,B")
     asked = parser.parse_args()
     ours, mine = multiprocessing.Pipe()
     endpoint = multiprocessing.get_context("spawn").Process(
@@ -63,6 +64,11 @@ def main() -> None:
     url = f"http://127.0.0.1:{ours.recv()}/v1"
     tools = dict.fromkeys([*OURS, BARE], Path(sys.executable))
     tools |= {name: peer_python(f"judge-{name}", packages) for name, packages in PEERS.items()}
+    if asked.only:
+        chosen = [name.strip() for name in asked.only.split(",")]
+        compare({name: tools[name] for name in chosen}, url, asked)
+        endpoint.terminate()
+        return
     compare(tools, url, asked)
     asked.cases, asked.concurrency = asked.cases * 10, asked.concurrency * 10
     compare({name: tools[name] for name in (next(iter(OURS)), BARE, "autoevals")}, url, asked)

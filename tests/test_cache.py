@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.cache import DiskCache, digest, kept_file
+from answerkey.cache import DiskCache, cache_folder, digest, kept_file
 
 
 def test_values_come_back_by_key_and_a_damaged_one_counts_as_absent(tmp_path: Path) -> None:
@@ -50,3 +50,17 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "file"))
     assert kept_file("pages", "key", lambda: b"content") == b"content"
+
+
+def test_the_folder_is_the_systems_unless_the_earlier_one_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANSWERKEY_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    assert cache_folder() == tmp_path / "elsewhere" / "answerkey"
+    earlier = tmp_path / ".cache" / "answerkey"
+    earlier.mkdir(parents=True)
+    assert cache_folder() == earlier
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "chosen"))
+    assert cache_folder() == tmp_path / "chosen"

@@ -25,15 +25,25 @@ from answerkey.errors import StorageError
 from answerkey.files import write_file
 
 LIMIT_BYTES = 1 << 30
-_KEYS_PER_QUERY = 500
-_SUM_BYTES = 8
+_KEYS_PER_QUERY = 500  # SQLite takes 999 values per query in older builds
+_SUM_BYTES = 8  # of the checksum before each value
 _SCHEMA = "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL)"
 _SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def cache_folder() -> Path:
-    """`$ANSWERKEY_CACHE`, or `~/.cache/answerkey`."""
-    return Path(os.environ.get("ANSWERKEY_CACHE") or Path.home() / ".cache" / "answerkey")
+    """`$ANSWERKEY_CACHE`, or the system's folder for caches: on Linux `~/.cache/answerkey`."""
+    chosen = os.environ.get("ANSWERKEY_CACHE")
+    if chosen:
+        return Path(chosen)
+    # Earlier versions used this folder on every system; replies in it are paid for, so it stays in use.
+    earlier = Path.home() / ".cache" / "answerkey"
+    if earlier.is_dir():
+        return earlier
+    # Imported here: it is not needed where the folder is chosen.
+    from platformdirs import user_cache_path
+
+    return user_cache_path("answerkey", appauthor=False)
 
 
 def digest(*parts: object) -> str:
@@ -68,9 +78,8 @@ class DiskCache:
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._gone = False
-        self._unchecked = (
-            limit_bytes  # bytes written since the size was last looked at; the first write looks
-        )
+        # Bytes written since the size was last looked at. So many that the first write looks.
+        self._unchecked = limit_bytes
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values that are known, by key."""
@@ -143,6 +152,7 @@ class DiskCache:
             return None
         self._process = os.getpid()  # a connection must not be carried over a fork
         self._connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+        # Readers and a writer at the same time; a power cut may lose the last entries, which are only a cache.
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_SCHEMA)

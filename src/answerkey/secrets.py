@@ -40,6 +40,7 @@ class Secrets:
         if len(value) >= _SHORTEST and value not in self._values:
             self._values.add(value)
             spelled = {spelling for key in self._values for spelling in _spellings(key)}
+            # The longest spelling first: otherwise a part of it would be hidden, and the rest shown.
             self._pattern = re.compile(
                 "|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.I
             )
@@ -89,9 +90,8 @@ def _spellings(value: str) -> Iterator[str]:
     yield from (quote(value, safe=""), quote(value), quote_plus(value), escape(value))
     yield repr(value)[1:-1]
     raw = value.encode("utf-8", "replace")
-    for before in range(
-        3
-    ):  # a key inside a longer text, such as `user:key`, starts at any of three places
+    # A key inside a longer text, such as `user:key`, starts at any of three places of a group.
+    for before in range(3):
         whole = b64encode(b"\0" * before + raw).decode().rstrip("=")
         # The first and last characters mix with the neighbours; what is between is the key's alone.
         inner = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]

@@ -297,6 +297,7 @@ def choices_of(kind: object) -> tuple[str, ...]:
 
 
 def _convert_path(kind: object, value: object) -> Any:
+    # A null character ends a path for the system, so that it would name another file.
     if kind is Path and isinstance(value, str | Path) and str(value) and "\0" not in str(value):
         return Path(value)
     raise ValueError
@@ -313,6 +314,7 @@ def toml_text(value: object) -> str:
             text = repr(value)
     except ValueError:  # a number with more digits than Python prints
         text = "a very large number"
+    # Cut first: a hostile value of megabytes must not be scanned for its control characters.
     start = text[:80]
     printable = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in start)
     if len(text) <= 80:
@@ -340,6 +342,7 @@ def web_address(value: str) -> str:
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         raise ValueError(example) from None
+    # SettingsError, not ValueError: the usual message would repeat the address with its password.
     if parts.username or parts.password:
         raise SettingsError("an address holds a password; give the key with api_key_env instead")
     if not usable or parts.query or parts.fragment:

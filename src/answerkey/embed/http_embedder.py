@@ -24,6 +24,7 @@ TEXTS_PER_REQUEST = 64
 ATTEMPTS = 4
 LONGEST_PAUSE = 60.0
 FIRST_PAUSE = 0.5
+# Errors that may pass; 529 means overloaded.
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -85,6 +86,7 @@ class HttpEmbedder:
             raise EndpointError(
                 f"{self._title} returned {len(items)} vectors for {len(texts)} texts"
             )
+        # The order of a reply is that of `index`; servers without it keep the order of the request.
         places = sorted(
             (n if item.index is None else item.index, n) for n, item in enumerate(items)
         )

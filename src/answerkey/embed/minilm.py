@@ -17,7 +17,7 @@ from answerkey.local_models.wordpiece import WordPiece
 if TYPE_CHECKING:
     from answerkey.embed.embedder import Vectors
 
-TEXTS_PER_ROUND = 4096
+TEXTS_PER_ROUND = 4096  # bounds the memory of a large corpus
 
 
 class MiniLM:

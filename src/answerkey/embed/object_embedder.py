@@ -27,14 +27,14 @@ class ObjectEmbedder:
 
     precision = "unknown"
 
-    def __init__(self, name: str, given: Any) -> None:
+    def __init__(self, name: str, embedder: Any) -> None:
         self.name = name
-        self._function: Callable[[list[str]], object] = getattr(given, "embed", given)
+        self._function: Callable[[list[str]], object] = getattr(embedder, "embed", embedder)
         if not callable(self._function):
             raise SettingsError(
-                f"{name} is a {type(given).__name__}; expected a function of texts, or an object with embed(texts)"
+                f"{name} is a {type(embedder).__name__}; expected a function of texts, or an object with embed(texts)"
             )
-        self.digest = str(getattr(given, "digest", "") or _source_hash(name, given))
+        self.digest = str(getattr(embedder, "digest", "") or _source_hash(name, embedder))
         self.dimension = self._embed(["dimension"], None).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -44,18 +44,18 @@ class ObjectEmbedder:
         return unit_rows(self._function(texts), len(texts), dimension, f"the embedder {self.name}")
 
 
-def _source_hash(name: str, given: Any) -> str:
-    code = cast("Any", given if inspect.isroutine(given) else type(given))
+def _source_hash(name: str, embedder: Any) -> str:
+    code = cast("Any", embedder if inspect.isroutine(embedder) else type(embedder))
     content = b""
     with suppress(OSError, TypeError):  # built in a notebook or by C: the name must do
         content = Path(inspect.getsourcefile(code) or "").read_bytes()
     return hashlib.sha256(name.encode() + b"\0" + content).hexdigest()
 
 
-def register_embedder(given: object) -> str:
+def register_embedder(embedder: object) -> str:
     """Keep an object for this process; the name that `[embedding] model` takes for it."""
-    name = f"{PYTHON_PREFIX}{_OF_THIS_PROCESS}:{type(given).__name__}-{id(given)}"
-    _OBJECTS[name] = given
+    name = f"{PYTHON_PREFIX}{_OF_THIS_PROCESS}:{type(embedder).__name__}-{id(embedder)}"
+    _OBJECTS[name] = embedder
     return name
 
 

@@ -51,6 +51,7 @@ class CalibratedPairModel:
     def logits(self, pairs: Sequence[TextPair]) -> Logits:
         """A row per pair, calibrated: supported, neutral, contradicted."""
         rows = self.inner.logits(pairs) / np.float32(self._temperature)
+        # Only "supported" is shifted: the card's labels say nothing about neutral against contradicted.
         if self._shift:
             rows[:, 0] += np.float32(self._shift)
         return rows

@@ -58,6 +58,7 @@ def _load(table: EntailmentTable, folder: Path) -> tuple[RawPairModel, bool]:
         store = None
     repository = open_repository(table.model, table.revision)
     inner = open_pair_model(repository, table, store)
+    # By content, not by name: a copy of the packaged model gets the combination that was fitted with it.
     is_fitted = repository.has_graph and file_hash(repository.weights) == packaged_graph_hash()
     return inner, is_fitted
 

@@ -80,6 +80,7 @@ def find_card(digest: str, path: Path | None = None) -> ModelCard | None:
         return None
     except (OSError, msgspec.MsgspecError) as error:
         raise SettingsError(f"the card {source} cannot be read: {error}") from None
+    # The calibration of other weights would move every score without a word.
     if card.digest != digest:
         raise SettingsError(
             f'the card {source} is of "{card.name}" with other weights; check this model again'

@@ -118,6 +118,7 @@ def _check_hash(file: RemoteFile, part: Path) -> None:
             content.update(chunk)
     if content.hexdigest() != (file.sha256 or file.git_hash):
         part.unlink()
+        # Deleted, because a resumed download would only append to the wrong bytes.
         raise EndpointError(
             f"{file.path} does not have the hash that the hub lists; it was deleted, fetch it again"
         )

@@ -119,7 +119,9 @@ def open_session(graph: Path) -> onnxruntime.InferenceSession:
 
     onnxruntime.disable_telemetry_events()  # where somebody else has imported it before
     options = cast("Any", onnxruntime.SessionOptions())  # without types
-    options.log_severity_level = 3
+    options.log_severity_level = (
+        3  # errors only: its warnings about optimisation mean nothing to users
+    )
     # The batches are divided among the cores, which then never wait for each other.
     options.intra_op_num_threads = 1
     try:

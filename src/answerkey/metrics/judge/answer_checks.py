@@ -23,6 +23,7 @@ def check(requirement: Requirement, response: Response) -> Score:
     try:
         is_true, seen = _CHECKS[kind](response.answer or "", requirement)
     except TimeoutError:
+        # Patterns come from files of others; one with nested repeats can take hours.
         return Score.failed(
             f"{requirement.ask}: the pattern took more than {PATTERN_SECONDS:g} s; simplify it"
         )

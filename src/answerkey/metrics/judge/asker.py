@@ -110,6 +110,7 @@ class Asker:
                 )
             except CallFailed as failure:
                 self.usage.add_failed()
+                # After a first reply the prompt is known to fit: the failure has another cause.
                 if replies:
                     shorter = None
                 else:

@@ -77,10 +77,10 @@ class CascadeJudge:
             for pair, row in zip(pairs, local, strict=True)
         ]
         to_ask = [n for n, route in enumerate(routes) if route.by is not DecidedBy.LOCAL]
-        asked = dict(zip(to_ask, self._judge.rubric([pairs[n] for n in to_ask]), strict=True))
+        judged = dict(zip(to_ask, self._judge.rubric([pairs[n] for n in to_ask]), strict=True))
         table: list[dict[str, Score]] = []
         for n, route in enumerate(routes):
-            row = asked.get(n, local[n])
+            row = judged.get(n, local[n])
             note = self._describe_route(route, _RUBRIC, row["accuracy"], _RUBRIC_TOP)
             table.append({name: _with_note(score, note) for name, score in row.items()})
         return table
@@ -93,10 +93,10 @@ class CascadeJudge:
             self._choose_route(pair, score, 1.0) for pair, score in zip(pairs, local, strict=True)
         ]
         to_ask = [n for n, route in enumerate(routes) if route.by is not DecidedBy.LOCAL]
-        asked = dict(zip(to_ask, self._judge.judge(name, [pairs[n] for n in to_ask]), strict=True))
+        judged = dict(zip(to_ask, self._judge.judge(name, [pairs[n] for n in to_ask]), strict=True))
         scores: list[Score] = []
         for n, route in enumerate(routes):
-            score = asked.get(n, local[n])
+            score = judged.get(n, local[n])
             scores.append(_with_note(score, self._describe_route(route, name, score, 1.0)))
         return scores
 

@@ -202,6 +202,7 @@ def _preferences(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
         second = scores[n + len(items)]
         worse = first if first.value is None else second
         choices = f"{_describe_choice(first)}, and {_describe_choice(second)} in the other order"
+        # Right means right in both orders: a judge that prefers the first answer gets none of them.
         right = (first.value, second.value) == (1.0, 0.0)
         marked.append(_mark(item, worse, "this answer in both orders", right, choices))
     return marked

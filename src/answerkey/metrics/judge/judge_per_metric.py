@@ -48,6 +48,7 @@ class JudgePerMetric:
     ) -> list[list[Score]]:
         """Each judge gets the requirements that are its own."""
         table: list[dict[int, Score]] = [{} for _ in pairs]
+        # A judge that is named for several metrics is asked once for all of them.
         for judge in {id(each): each for each in (self.usual, *self.others.values())}.values():
             own = [
                 [

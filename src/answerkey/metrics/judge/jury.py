@@ -126,6 +126,7 @@ class Jury:
                         log.warning("the jury continues without %s: %s", who[0], error)
                 return None
 
+        # All at once: a jury takes as long as its slowest judge.
         if able:
             outcomes = in_threads(attempt, able, len(able))
         else:

@@ -123,6 +123,7 @@ class LocalJudge:
 
 
 def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
+    # Also for an answer of signs alone, which has no sentence to divide by.
     if not sentence_spans(pair[1].answer or "", longest=10_000):
         return dict.fromkeys(RUBRIC, _score(0.0, "the answer is empty"))
     return {

@@ -125,6 +125,7 @@ class ModelJudge:
         return self._asker.usage.totals()
 
     def fingerprint(self) -> str:
+        # All prompts, whichever a run uses: the record of a judge counts for every metric.
         prompts = [load_prompt(name).digest for name in PROMPTS]
         prompts += [digest(*read_prompt_file(name)) for name in ("criteria", "prefer")]
         if self._is_yes_no:
@@ -170,6 +171,7 @@ class ModelJudge:
         votes: list[dict[int, Vote]] = [{} for _ in items]
         scored: list[dict[str, Score]] = [{} for _ in items]
 
+        # The question is made here, in the thread: making all of them first would delay the first call.
         def ask(task: tuple[int, int]) -> None:
             n, vote = task
             question = question_of(items[n])
@@ -210,6 +212,7 @@ def _scores(question: JudgeQuestion, votes: Sequence[Vote]) -> dict[str, Score]:
     for name in question.names:
         values = [vote.read.values.get(name) for vote in votes]
         readable_values = [value for value in values if value is not None]
+        # The median of fewer than half of the votes would be the opinion of a minority.
         if 2 * len(readable_values) <= len(votes):
             failed = next(vote.read for vote in votes if name in vote.read.problems)
             details = {**shared, "votes": values}
@@ -246,7 +249,7 @@ def _details(votes: Sequence[Vote]) -> Mapping[str, object]:
         "form": replies[-1].rung if replies else "",
         "asks": len(replies),
         "cached": all(vote.cached for vote in votes),
-        "call": votes[0].call[:16],
+        "call": votes[0].call[:16],  # enough to tell the calls of one case apart
     }
     trimmed = max(vote.trimmed for vote in votes)
     if trimmed:

@@ -120,6 +120,7 @@ def _decide(
     together: bool,
 ) -> list[list[Score]]:
     """A score per requirement: checks are computed, sentences are judged."""
+    # All sentences of a case in one call, its checks without one.
     judged = [tuple(each for each in requirements if each.judged) for requirements in table]
     places = [n for n, requirements in enumerate(judged) if requirements]
     if judge is None:
