@@ -73,6 +73,7 @@ def compare_by(a: str | Path, b: str | Path, column: str) -> ComparisonByGroup:
             f"--by {column}: no case has a value of this column; use type, route, tag or a column "
             "of the cases"
         )
+    # A group of one case has no p, and does not count as a test.
     tested = [group for group in groups if group.figures.p is not None]
     corrected = holm([group.figures.p or 0.0 for group in tested])
     by_name = {group.name: p for group, p in zip(tested, corrected, strict=True)}

@@ -175,6 +175,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     changed = find_changes(pairs)
     scale = a.scale if a.scale == b.scale else None
     overall = difference(*pairs.scores(), span=scale)
+    # B is better only if it is so with its errors as 0, too.
     with_errors = difference(*pairs.scores(errors_as_zero=True), span=scale)
     metrics = compare_metrics(pairs)
     if repeats:
@@ -192,6 +193,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
         verdict=verdict,
         sentence="; ".join([*changed.unfinished_runs, sentence]),
         changed=changed,
+        # The overall score is tested once, before the metrics, so it needs no correction.
         overall=replace(overall, p_holm=overall.p),
         quality=difference(*pairs.both(a.quality, b.quality)),
         metrics=metrics,

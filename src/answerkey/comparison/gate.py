@@ -54,6 +54,7 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
     )
     if comparison.verdict is ComparisonVerdict.NOT_COMPARABLE and has_nothing_to_compare:
         return [*reasons, comparison.sentence]
+    # The same answers scored alike: any difference in the figures is not the bot's.
     if not changed.bot:
         return reasons
     for name, figures in _decisive_differences(comparison).items():
@@ -110,6 +111,8 @@ def _describe_possible_loss(figures: Difference, margin: float, name: str) -> st
             f"too few cases to tell: {format_count(figures.units, unit)}; "
             f"at least {MIN_UNITS} are needed (the {name} changed by {change})"
         )
+    # "No significant difference" would pass a gate by asking few cases. The gate asks for proof
+    # instead: the whole interval of the gain lies above the margin.
     lowest = lowest_gain(figures)
     if lowest > -margin:
         return ""

@@ -61,6 +61,7 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
     return Noise(
         runs=len(columns),
         sd=math.sqrt(variance),
+        # The 2: both runs of a comparison are noisy.
         floor=Z * math.sqrt(2 * variance / int(scored_twice.sum())),
         low=np.where(np.isnan(scores), np.inf, scores).min(axis=0),
         high=np.where(np.isnan(scores), -np.inf, scores).max(axis=0),

@@ -61,6 +61,7 @@ class Side:
     statuses: list[str] = field(default_factory=list[str])
     kinds: list[str] = field(default_factory=list[str])
     reasons: list[str] = field(default_factory=list[str])
+    # Arrays hold 8 bytes per number, lists of floats 32.
     score: array[float] = field(default_factory=lambda: array("d"))
     quality: array[float] = field(default_factory=lambda: array("d"))
     passed: array[float] = field(default_factory=lambda: array("d"))
@@ -95,6 +96,7 @@ class Side:
         # No answer, an error and an empty answer are three things.
         kinds = [f"{reply.answer is None} {reply.error is None}" for reply in replies]
         pairs = zip(kinds, texts, strict=True)
+        # The separator keeps the answers of repeats apart: "ab", "c" is not "a", "bc".
         self.answers.append(_hash("\x1f".join(f"{kind} {text}" for kind, text in pairs)))
         wording = "\x1f".join(" ".join(words(text)) for text in texts)
         self.wordings.append(_hash(wording) if any(texts) else self.answers[-1])
@@ -154,6 +156,8 @@ def _hash_case(case: Case) -> bytes:
 
 
 def _hash(text: str) -> bytes:
+    # 128 bits: no two answers collide by chance. Not Python's hash(), which differs per process.
+    # A lone surrogate in a reply must not end the comparison.
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -353,6 +357,7 @@ def pair_cases(a: Side, b: Side) -> Pairs:
     edited: list[str] = []
     for row, case_id in enumerate(a.ids):
         other = where.pop(case_id, None)
+        # An edited case is another question or another expected answer: its scores cannot be paired.
         if other is None:
             removed.append(case_id)
         elif a.cases[row] != b.cases[other]:
@@ -375,6 +380,7 @@ def pair_cases(a: Side, b: Side) -> Pairs:
 def _number_clusters(names: list[str]) -> NumberArray | None:
     import numpy as np
 
+    # Every case on its own: the tests for independent cases have more power.
     if len(set(names)) == len(names):
         return None
     return np.unique(np.array(names), return_inverse=True)[1]

@@ -35,8 +35,8 @@ from answerkey.types import Better
 if TYPE_CHECKING:
     from answerkey.intervals import NumberArray
 
-ALPHA = 0.05
-POWER = 0.80
+ALPHA = 0.05  # level of every test; intervals are 95 %
+POWER = 0.80  # of "smallest detectable" and of the number of cases needed
 EXACT_BELOW = 25  # discordant pairs of McNemar's test, as in statsmodels
 MIN_UNITS = 10  # fewer independent cases never pass a gate
 _FLAT = 1e-9  # spread below this share of the difference is rounding
@@ -352,6 +352,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     corrected = [0.0] * len(ps)
     highest = 0.0
     for rank, n in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        # A larger p must not become smaller than one before it.
         highest = max(highest, min(1.0, ps[n] * (len(ps) - rank)))
         corrected[n] = highest
     return corrected
@@ -378,6 +379,7 @@ def _mcnemar_of_cases(only_a: int, only_b: int) -> tuple[float, str]:
     discordant = only_a + only_b
     if discordant == 0:
         return 1.0, "no case changed between pass and fail"
+    # The 1 is the continuity correction: counts are whole numbers, χ² is not.
     if discordant < EXACT_BELOW:
         return sign_test_p(only_a, only_b), "exact"
     return chi2_tail(1, (abs(only_a - only_b) - 1) ** 2 / discordant), "chi2"

@@ -44,7 +44,7 @@ _METHODS = {
 
 
 def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
-    """Plain text for the terminal, at most 100 columns wide."""
+    """Plain text for the terminal; tables and lines of cases are at most 100 columns wide."""
     c = comparison
     lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "What changed"]
     lines += [f"  {line}" for line in c.changed.sentences()]

@@ -23,7 +23,9 @@ from answerkey.viewer.regression import REGRESSIONS, add_regression_case, regres
 from answerkey.viewer.render import respond, wants_json
 from answerkey.viewer.rich_text import render_markdown
 
-LONGEST_TEXT = 20_000  # characters of an answer or passage on a page
+# Characters of an answer or passage on a page. A text of a megabyte makes a browser slow, and
+# nobody reads it there; "Show the full text" and the JSON have all of it.
+LONGEST_TEXT = 20_000
 
 
 def case_page(request: Request) -> Response:

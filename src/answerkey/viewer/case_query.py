@@ -127,6 +127,7 @@ def places_of(folder: Path, positions: list[int]) -> list[int]:
     return [bisect_left(stored, n) for n in positions]
 
 
+# A run may have stopped in the middle, so that a case's place is not its position in the suite.
 @lru_cache(maxsize=4)
 def _stored_positions(folder: Path, state: str) -> list[int]:
     return list_positions(open_reader(folder), CaseFilter(sort="order"))

@@ -119,6 +119,8 @@ def compare_page(request: Request) -> Response:
     return respond(request, "compare.html", data)
 
 
+# Turning a page or choosing another list must not compare the runs again. `state` is part of the
+# key: a run that changed since is compared anew.
 @lru_cache(maxsize=16)
 def _compare_folders(a: Path, b: Path, state: str) -> Comparison:
     return compare_runs(a, b)
@@ -144,6 +146,7 @@ def _group_columns(folder: Path) -> list[str]:
 
 @lru_cache(maxsize=16)
 def _answer_hashes(folder: Path, state: str) -> dict[str, int]:
+    # Hashes, not texts: the answers of 100,000 cases would stay in memory.
     outcomes = open_reader(folder).outcomes(unscored=True)
     return {each.case.id: hash((each.response.answer, each.response.route)) for each in outcomes}
 

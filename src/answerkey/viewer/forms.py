@@ -10,7 +10,8 @@ from answerkey.calibrate.labels import LONGEST_NAME
 from answerkey.errors import InputError
 
 NAME_COOKIE = "answerkey_name"
-_MOST_BYTES = 100_000
+# An expected answer of 20,000 characters fits: four bytes each, three characters per byte.
+_MOST_BYTES = 250_000
 _MOST_FIELDS = 8
 
 

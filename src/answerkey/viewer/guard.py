@@ -19,17 +19,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from answerkey.errors import SettingsError
 
 COOKIE = "answerkey_token"
-LEAST_TOKEN = 16
+LEAST_TOKEN = 16  # characters; a shorter one could be guessed by trying
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
+    # A run's files may hold HTML of a bot: no browser shall guess that one of them is a page.
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    # A run in progress changes, and the answers of a bot may be confidential.
     "Cache-Control": "no-store",
 }
 
@@ -109,9 +111,10 @@ class Guard:
             return PlainTextResponse(f"This server does not answer for {host!r}.", 421)
         if request.method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("Only GET and POST.", 405)
+        # A browser sends the origin with every POST; a forged form of another site has its own.
         origin = request.headers.get("origin", "").partition("://")[2]
         if request.method == "POST" and origin != host:
-            return PlainTextResponse("Labels are only accepted from a page of this viewer.", 403)
+            return PlainTextResponse("Forms are only accepted from a page of this viewer.", 403)
         if self.rules.token:
             return self._check_token(request)
         return None

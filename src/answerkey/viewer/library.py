@@ -304,6 +304,7 @@ def read_summary(folder: Path) -> Summary | None:
     return None
 
 
+# The home page shows the summary of every run: without the cache each visit would parse them all.
 @lru_cache(maxsize=512)
 def _parse_summary(path: Path, changed: int) -> Summary | None:
     with suppress(ValueError, LookupError, TypeError, AttributeError):

@@ -31,6 +31,7 @@ class LiveRun:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._last_number = 0
+        # By place, not by case: with repeats, each answer of a case has its own verdict.
         self._verdicts: dict[int, tuple[str, bool, float | None]] = {}
         self._latest: deque[dict[str, object]] = deque(maxlen=_LATEST)
         self._paces: deque[tuple[float, int]] = deque()
@@ -113,6 +114,7 @@ async def _events(request: Request, folder: Path) -> AsyncIterator[str]:
     live = LiveRun(folder)
     last_news = None
     quiet_looks = 0
+    # The file is read in a thread: a slow disk must not stop the pages of other readers.
     while not await request.is_disconnected():
         now = await run_in_threadpool(live.look)
         message = json_line(now).decode()

@@ -20,7 +20,7 @@ from answerkey.viewer.library import RunEntry, RunLibrary
 from answerkey.viewer.render import respond
 
 _CASES_PER_PAGE = 20
-_MOST_RUNS = 40
+_MOST_RUNS = 40  # columns of answers; an address may name any number
 
 
 def many_page(request: Request) -> Response:

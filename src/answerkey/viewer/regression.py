@@ -20,6 +20,7 @@ def add_regression_case(root: Path, case: Case, expected: str, source: str) -> P
     text = read_expected(expected)
     if not text:
         raise InputError("a regression case needs an expected answer")
+    # The whole file is written anew: a case that is kept twice would be asked twice.
     path = root / REGRESSIONS
     lines = [line for line in _read_lines(path) if read_json(line).get("id") != case.id]
     lines.append(json_line(_case_row(case, text, source)))

@@ -48,7 +48,7 @@ from answerkey.viewer.render import respond
 from answerkey.viewer.run_notes import read_note, write_note
 
 TABS = ("cases", "charts", "tables", "about")
-_MOST_COLUMNS = 7
+_MOST_COLUMNS = 7  # of metrics and of the user's own; more make the table wider than a screen
 _LOWEST_SHOWN = 2
 _PLAIN_COLUMNS = (
     "id",

@@ -32,6 +32,7 @@ def serve_viewer(
 
     app = make_app(root, rules, labeller)
     listening = _listen(rules.host, port)
+    # A live page holds its connection open; without a limit Ctrl-C would wait for its end.
     config = uvicorn.Config(
         app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
     )
@@ -81,6 +82,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
     problem = ""
     for candidate in [_PORT, 0] if port is None else [port]:
         listening = socket.socket(family, socket.SOCK_STREAM)
+        # Otherwise the port is taken for a minute after the viewer was stopped.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, candidate))

@@ -16,7 +16,7 @@ from answerkey.viewer.render import respond
 from answerkey.watch.observe import Look, SeriesPoint
 from answerkey.watch.state import read_state
 
-_MOST_LOOKS = 100  # the newest ones are drawn
+_MOST_LOOKS = 100  # the newest ones are drawn: four days of an hourly watch
 _MOST_NEW = 20
 _LEAST_EVIDENCE = 0.01  # the lowest point of the chart; a logarithmic axis has no 0
 _MOST_EVIDENCE = 1e6  # a line that leaves the chart says as much as one that reaches 1e13
