@@ -20,6 +20,7 @@ from answerkey.metrics.conversation.read_turns import (
     begins_with_phrase,
     has_phrase,
     phrase_list,
+    split_sentences,
 )
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.entailed import entail
@@ -44,11 +45,16 @@ _NAME = re.compile(r"(?<!^)\b[A-Z][a-z]+\b")
 # "Around an hour, but you cannot take a pushchair" says two things.
 _CLAUSE = re.compile(r",?\s+(?:but|since|because|although|however|whereas)\s+|;\s+", re.IGNORECASE)
 _PREAMBLE = re.compile(
-    r"\bI(?:['’]m| am) (?:afraid|sorry),?(?: but| that)?\b\s*|\b(?:please )?note that\b\s*",
+    r"\bI(?:['’]m| am) (?:afraid|sorry),?(?: but| that)?\b\s*|\b(?:please )?note that\b\s*"
+    r"|\bunfortunately,?\s*",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\bI\b")
 _REFERENCE = re.compile(r"\b(?:it|that|this|they|them|these|those)\b", re.IGNORECASE)
+# "Yes, with hot water, for 2 euros" has no subject of its own.
+_FRAGMENT = re.compile(
+    r"(?:yes|no),? (?:with|for|from|on|in|at|until|by|about|around|up to)\b", re.IGNORECASE
+)
 _PRICE = re.compile(r"\d\s*(?:euros?|dollars?|pounds?|cents?|francs?)\b|[€$£]\s*\d", re.IGNORECASE)
 _LONGEST_ELLIPSIS = 5  # words of "and the café?"
 # Groups of words of which only one holds at a time.
@@ -96,8 +102,9 @@ class _StatementPair:
             return True
         if has_phrase(self.question, phrase_list("other_times")) or _asks_about_past(self.question):
             return True
-        is_reply = begins_with_phrase(self.statement, ("yes", "no"))
-        if is_reply and self.changed and not self.shared_count:
+        is_reply = begins_with_phrase(self.statement, ("yes,", "no,"))
+        is_fragment = _FRAGMENT.match(self.statement) is not None
+        if self.changed and (is_fragment or (is_reply and not self.shared_count)):
             return True  # it answers the new question only
         is_short = len(self.question.split()) <= _LONGEST_ELLIPSIS
         if is_short and self.changed and _REFERENCE.search(self.statement):
@@ -202,11 +209,16 @@ def _pair_statements(turns: Sequence[Turn], place: int) -> Iterator[_StatementPa
 
 
 def _statements(answer: str) -> list[str]:
+    """The statements of an answer, clause by clause."""
+    text = _PREAMBLE.sub("", answer)
+    all_claims = list(claims(text)[:_MOST_CLAIMS])
+    # `claims` leaves refusals out. "I cannot look that up" is no statement about the thing, but
+    # "Your policy doesn't cover theft" is one.
+    all_claims += [each for each in split_sentences(text) if refusal(each) == "full"]
     is_refusal = refusal(answer) == "full"
     statements: list[str] = []
-    for claim in claims(_PREAMBLE.sub("", answer))[:_MOST_CLAIMS]:
-        # "I cannot look that up" is no statement about the thing; "We don't repair watches" is.
-        if is_refusal and _FIRST_PERSON.search(claim):
+    for claim in all_claims:
+        if (is_refusal or refusal(claim) == "full") and _FIRST_PERSON.search(claim):
             continue
         # "Departure: 9:00" in a list says nothing without its heading.
         if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:

@@ -127,7 +127,9 @@ def language_kept(case: Case, response: Response) -> Score:
     conversation = read_conversation(case, response)
     if conversation is None:
         return Score.not_applicable(_NO_CONVERSATION)
-    language = None
+    # A first message such as "My order?" is in the language of the messages that follow it.
+    languages = (detect_language(turn.user) for turn in conversation.turns)
+    language = next((each for each in languages if each is not None), None)
     right = 0
     wrong: list[str] = []
     for place, turn in enumerate(conversation.turns):

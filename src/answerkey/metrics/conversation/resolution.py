@@ -34,6 +34,7 @@ _SHORTEST_MESSAGE = 2  # content words
 _SHORTEST_QUESTION = 3  # content words; a short reply such as "8 pm" may be given twice
 _RECENT = 2  # answers at the end
 _SAME_ANSWER_AFTER_COMPLAINT = 0.7  # nobody complains about an answer to hear it again
+_LONGEST_COURTESY = 2  # content words of an answer that only wishes well
 _SHORTEST_ANSWER = 4  # content words by which an answer is known again
 _MOST_NEW = 0.5  # share of the words of an answer that earlier answers do not have
 _SAME_ANSWER = 0.8  # cosine; repeated answers of written conversations have 0.85 to 1
@@ -117,7 +118,10 @@ def _gives_up(turns: Sequence[Turn]) -> bool:
         return is_denied_after_reply or any(_complains(turns, place) for place in earlier)
     if has_phrase(last, phrase_list("deflections")):
         return any(_declines(turn.answer) for turn in turns[:-1])
-    return False
+    # "I can't give medical advice.", "Fine, we'll drive to the hospital.", "Take care!"
+    is_courtesy = len(content_stems(last)) <= _LONGEST_COURTESY
+    is_question = ends_with_question(turns[-1].user)
+    return is_courtesy and not is_question and denial_degree(turns[-2].answer) >= DENIAL
 
 
 def _complains(turns: Sequence[Turn], place: int) -> bool:
