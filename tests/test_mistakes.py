@@ -56,6 +56,7 @@ COMMANDS: list[tuple[str, list[str], str]] = [
     ("an option with a typo", ["score", "cases.csv", "--profle", "rag"], "--profile"),
     ("a file that is not there", ["score", "case.csv"], "no such file"),
     ("a suite with a typo", ["run", "suit.toml"], 'did you mean "suite.toml"'),
+    ("a folder of runs with a typo", ["compare", "foldr"], 'did you mean "folder"'),
     ("a folder without a suite", ["run", "folder"], "suite.toml"),
     ("an empty file", ["score", "empty.csv"], "empty.csv"),
     ("a table without rows", ["score", "only_header.csv"], "no case found"),

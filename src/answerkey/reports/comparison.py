@@ -46,7 +46,7 @@ _METHODS = {
 def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """Plain text for the terminal; tables and lines of cases are at most 100 columns wide."""
     c = comparison
-    lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "What changed"]
+    lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "Changes"]
     lines += [f"  {line}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"{title}: {len(flips)}{_first_of(flips, cases)}"]

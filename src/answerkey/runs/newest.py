@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from answerkey.errors import AnswerkeyError, InputError
+from answerkey.errors import AnswerkeyError, InputError, did_you_mean
 from answerkey.runs.manifest import MANIFEST, Manifest, stored_manifest
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import load_suite
@@ -44,7 +44,7 @@ def find_two_runs(path: Path) -> tuple[Path, Path]:
             return run.folder, newest.folder
     raise InputError(
         f"{path}: only one complete run of {newest.manifest.name} ({newest.folder.name}); "
-        "run the suite again, then compare"
+        "run the suite again, then compare, or name two runs"
     )
 
 
@@ -53,16 +53,34 @@ def _whole_runs(path: Path) -> list[FoundRun]:
     runs = list(_runs_at(path))
     whole = [run for run in runs if run.is_whole]
     if not whole:
-        reason = "not a run folder, and there is none in it"
-        if runs:
-            reason = f"{len(runs)} runs in it, but none is complete with all cases"
-        elif not path.exists():
-            reason = "no such file or folder"
-        raise InputError(
-            f"{path}: {reason}; expected a run folder, such as results/<suite>_<time>, "
-            "a folder of runs, or a suite"
-        )
+        raise InputError(f"{path}: {_describe_absence(path, len(runs))}")
     return sorted(whole, key=lambda run: (run.manifest.created, run.folder.name), reverse=True)
+
+
+def _describe_absence(path: Path, count: int) -> str:
+    """Why there is no complete run, with the folder that is meant where one is near."""
+    if count:
+        reason = f"{count} runs in it, but none is complete with all cases"
+    elif not path.exists():
+        reason = "no such file or folder"
+        suggestion = did_you_mean(path.name, [each.name for each in _folders_in(path.parent)])
+        if suggestion:
+            return f"{reason}{suggestion}"
+    else:
+        reason = "not a run folder, and there is none in it"
+        nested = [child for child in _folders_in(path) if any(_runs_in(child))]
+        if nested:
+            return f"{reason}; did you mean {nested[0]}?"
+    return (
+        f"{reason}; expected a run folder, such as results/<suite>_<time>, a folder of runs, "
+        "or a suite"
+    )
+
+
+def _folders_in(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return []
+    return sorted(child for child in path.iterdir() if child.is_dir())
 
 
 def _runs_at(path: Path) -> Iterator[FoundRun]:
