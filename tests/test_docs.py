@@ -174,6 +174,28 @@ def test_contributing_names_files_that_exist_and_at_most_three_for_each_change()
             assert (ROOT / "src" / "answerkey" / name).exists(), f"{change}: {name}"
 
 
+# Packages whose modules all have a test file of their name, or a line in CONTRIBUTING.
+TESTED_PACKAGES = ("profiles", "profiles/explain", "api", "demo", "quality")
+
+
+def test_contributing_says_where_modules_are_tested() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## Where modules are tested")[1].split("\n## ")[0]
+    listed: set[str] = set()
+    for modules, tests in re.findall(r"^\| (`.+) \| (`.+) \|$", section, re.MULTILINE):
+        names = re.findall(r"`(.+?)`", modules)
+        for name in names:
+            assert (ROOT / "src" / "answerkey" / name).exists(), name
+        for name in re.findall(r"`(.+?)`", tests):
+            assert (ROOT / name).is_file(), name
+        listed.update(names)
+    for package in TESTED_PACKAGES:
+        for module in sorted((ROOT / "src" / "answerkey" / package).glob("[!_]*.py")):
+            name = f"{package}/{module.name}"
+            has_file = (ROOT / "tests" / package / f"test_{module.name}").is_file()
+            assert has_file or name in listed or f"{package}/" in listed, f"{name} is not tested"
+
+
 def test_the_make_targets_do_what_the_readme_says() -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -1,4 +1,4 @@
-"""Code of the user's that awaits or may never return, called from synchronous code without hanging with it.
+"""Runs user code, sync or async, with a time limit.
 
 Coroutines run on the caller's event loop if it is free, otherwise on our own.
 """
@@ -18,7 +18,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Jobs = SimpleQueue[Callable[[], None] | None]
 EventLoop = asyncio.AbstractEventLoop
-_AT_ONCE = 16
+_AT_ONCE = 16  # async metrics in flight; each may hold a connection of the user's client
 _CALLERS: ContextVar[EventLoop | None] = ContextVar("the caller's event loop", default=None)
 
 
@@ -57,23 +57,23 @@ def gather(
 ) -> list[object]:
     """The results of async calls in order, a few at a time; an exception takes the place of its result."""
 
-    async def all_of_them() -> list[object]:
+    async def gather_all() -> list[object]:
         limit = asyncio.Semaphore(at_once)
 
-        async def limited(call: Callable[[], Awaitable[object]]) -> object:
+        async def call_limited(call: Callable[[], Awaitable[object]]) -> object:
             async with limit:
                 try:
                     return await call()
                 except SystemExit as left:  # it would end the loop, and all other calls with it
                     return left
 
-        return await asyncio.gather(*map(limited, calls), return_exceptions=True)
+        return await asyncio.gather(*map(call_limited, calls), return_exceptions=True)
 
-    return call_on(event_loop(), all_of_them)
+    return call_on(event_loop(), gather_all)
 
 
-def begin(work: Callable[[], T]) -> Future[T]:
-    """The work in a daemon thread of its own, with the caller's context."""
+def start_thread(work: Callable[[], T]) -> Future[T]:
+    """Start the work in a daemon thread of its own, with the caller's context."""
     done: Future[T] = Future()
     context = copy_context()
     threading.Thread(
@@ -94,9 +94,10 @@ class TookTooLong(Exception):
 
 
 class Patience:
-    """Runs calls in daemon threads that are used again; one that hangs is left behind and bars nobody's way.
+    """Runs calls in daemon threads that are used again.
 
-    A thread serves one call at a time and then the next, so a bot's thread-local client is made once, not per question.
+    A call that hangs is abandoned; its thread does not block the others. A thread serves one call
+    after another, so that a bot's thread-local client is made once, not for each question.
     """
 
     def __init__(self) -> None:
@@ -104,7 +105,7 @@ class Patience:
         self._closed = False
 
     def call(self, work: Callable[[], T], seconds: float) -> T:
-        """What `work` returns or raises, if it does so in time; else TookTooLong."""
+        """The result of `work`, or its exception; TookTooLong when the time is up."""
         done: Future[T] = Future()
         try:
             jobs = self._idle.pop()
@@ -134,19 +135,19 @@ class Patience:
 
 
 class Loop:
-    """An event loop of our own in a daemon thread: works inside a notebook's running loop, and twice in one process."""
+    """Our own event loop in a daemon thread; works while a notebook's loop is running."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: EventLoop | None = None
 
     def call(self, begin: Callable[[], Awaitable[T]], seconds: float) -> T:
-        """What the coroutine that `begin` makes returns or raises, in time; else it is cancelled: TookTooLong."""
+        """The result of the coroutine that `begin` makes; it is cancelled when the time is up."""
         loop = self.running()
         done = Future[T]()
         tasks = list[asyncio.Task[None]]()
 
-        async def contained() -> None:
+        async def settle() -> None:
             try:
                 done.set_result(await begin())
             except BaseException as error:  # a bot's SystemExit ends its question, not the loop
@@ -154,7 +155,7 @@ class Loop:
 
         def start() -> None:
             if done.set_running_or_notify_cancel():
-                tasks.append(loop.create_task(contained()))
+                tasks.append(loop.create_task(settle()))
 
         loop.call_soon_threadsafe(start)
         try:
@@ -182,7 +183,7 @@ class Loop:
             return self._loop
 
     def _leave_if_stuck(self, loop: EventLoop) -> None:
-        """A coroutine that blocks its loop (time.sleep in an async function) would take all others with it."""
+        """Give up a loop that a coroutine blocks, as `time.sleep` in an async function does."""
         alive = threading.Event()
         loop.call_soon_threadsafe(alive.set)
         if not alive.wait(1.0):

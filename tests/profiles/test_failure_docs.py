@@ -36,7 +36,7 @@ def judge_case(row: dict[str, Any], profile: str = "rag") -> Verdict:
 
 def test_every_kind_and_cause_is_documented() -> None:
     assert {kind for kind, *_ in KINDS} | set(re.findall(r"`([a-z ]+)`", TEXT)) >= set(Kind)
-    assert [cause for cause, _ in CAUSES] and {cause for cause, _ in CAUSES} == set(Cause)
+    assert {cause for cause, _ in CAUSES} == set(Cause)
 
 
 @pytest.mark.parametrize(("kind", "question", "expected", "answer", "why"), KINDS)

@@ -35,7 +35,7 @@ def target_of(target: object, timeout: float, retries: int | None = None) -> Tar
     function = target
     if not inspect.isroutine(target):
         if callable(invoke := getattr(target, "invoke", None)):
-            function = _invoking(invoke, getattr(target, "input_keys", ()))
+            function = _call_invoke(invoke, getattr(target, "input_keys", ()))
         elif callable(query := getattr(target, "query", None)):
             function = query
     if not callable(function):
@@ -44,25 +44,25 @@ def target_of(target: object, timeout: float, retries: int | None = None) -> Tar
             "invoke(question), query(question) or ask(question)"
         )
     if has_caller_loop():
-        function = _awaited(function)
-    asked = function_target(function, timeout, name_of(target))
+        function = _make_synchronous(function)
+    bot = function_target(function, timeout, name_of(target))
     if retries is None:
         settings = {}
     else:
         settings = {"retries": retries}
-    return Live(asked, read_table(LiveTable, settings, "target"))
+    return Live(bot, read_table(LiveTable, settings, "target"))
 
 
-def _invoking(
+def _call_invoke(
     invoke: Callable[[object], object], input_keys: Iterable[object]
 ) -> Callable[[str], object]:
     """`invoke` of LangChain: chains that take a dict get the question under their own key."""
     keys = [str(key) for key in input_keys]
     if not keys:
         return invoke
-    asked = next((key for key in _QUESTION_KEYS if key in keys), keys[0])
+    question_key = next((key for key in _QUESTION_KEYS if key in keys), keys[0])
     empty: dict[str, object] = {key: [] for key in keys}
-    return lambda question: invoke({**empty, asked: question})
+    return lambda question: invoke({**empty, question_key: question})
 
 
 def judge_of(judge: object, workers: int) -> Judge | None:
@@ -118,7 +118,7 @@ def _metric_of_function(function: object, number: int) -> Metric:
     return Metric(facts, function, "single", "your code")
 
 
-def _awaited(function: Callable[..., object]) -> Callable[..., object]:
+def _make_synchronous(function: Callable[..., object]) -> Callable[..., object]:
     """The same function, synchronous: its coroutines are awaited on the loop of this thread."""
     if not (
         inspect.iscoroutinefunction(function)

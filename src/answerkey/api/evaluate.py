@@ -126,9 +126,9 @@ def evaluate(
             return score_directly(suite, cases, frame, progress=progress)
         if out is not None:
             suite = suite.writing_to(Path(out))
-        asked = None
+        bot = None
         if target is not None and not is_mapping(target):
-            asked = target_of(target, timeout, retries)
+            bot = target_of(target, timeout, retries)
         numbered = partial(enumerate, cases)
         own_judge = judge_of(judge, workers)
         # Variants are written and checked before the first question is asked.
@@ -138,13 +138,13 @@ def evaluate(
         prepared = prepare(
             suite,
             cases=cast("Any", numbered),
-            target=asked,
+            target=bot,
             judge=own_judge,
         )
         with closing(prepared):
             run = _execute(prepared, out, progress, cases, frame)
             if variant_run is not None:
-                run.variants = _run_variants(variant_run, run, asked, own_judge, progress)
+                run.variants = _run_variants(variant_run, run, bot, own_judge, progress)
             return run
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from answerkey.metrics.registry import find
 from answerkey.types import Outcome, Status
 
-_ERROR = -1.0
+_ERROR = float("-inf")
+_FAILED = 1e6  # more than the largest score of any profile
 _NOT_MEASURED = 2.0  # after everything that was measured
 
 
@@ -24,7 +25,7 @@ def _goodness(outcome: Outcome) -> float:
         # A failed case may have a higher mean than one that passed: a required floor decides.
         if verdict.passed:
             return verdict.score
-        return verdict.score - 1e6
+        return verdict.score - _FAILED
     shares = [share for name in outcome.scores if (share := _share(outcome, name)) is not None]
     if shares:
         return sum(shares) / len(shares)

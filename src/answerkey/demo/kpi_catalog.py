@@ -34,7 +34,7 @@ def sql_names(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(sql_name, values))
 
 
-def to_lower_case(words: tuple[str, ...]) -> tuple[str, ...]:
+def lower_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """A check that every list passes: its words in lower case."""
     return tuple(word.lower() for word in words)
 
@@ -47,7 +47,7 @@ class Kpi(Table, frozen=True):
     route: Annotated[str, about("The route of questions about it."), one_line]
     measure: Annotated[str, about("The SQL of the figure.", min_length=1)]
     words: Annotated[
-        tuple[str, ...], about("The words that people ask with.", min_length=1), to_lower_case
+        tuple[str, ...], about("The words that people ask with.", min_length=1), lower_words
     ]
     source: Annotated[str, about("The table or view."), sql_name] = msgspec.field(name="from")
     unit: Annotated[str, about("Its unit.")] = ""
@@ -99,7 +99,7 @@ def read_catalog(path: Path) -> Catalog:
     return Catalog(
         kpis=kpis,
         views=views,
-        words={group: to_lower_case(listed) for group, listed in words.items()},
+        words={group: lower_words(listed) for group, listed in words.items()},
         months=months,
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from answerkey.background import begin
+from answerkey.background import start_thread
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.llm.chat import Reply
 
@@ -41,7 +41,7 @@ class ReplyCache:
             if not self._waiting:
                 self.write()
                 self._waiting = True
-                begin(self._write_later)
+                start_thread(self._write_later)
 
     def write(self) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from typing import TypeVar
 
-from answerkey.background import begin
+from answerkey.background import start_thread
 
 # Seconds that calls under way get to end after an error: their replies are paid for, and go to the cache.
 _MOMENT = 1.0
@@ -39,7 +39,7 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
             if errors or len(results) == len(items):
                 ready.set()
 
-    threads = [begin(work) for _ in range(min(workers, len(items)))]
+    threads = [start_thread(work) for _ in range(min(workers, len(items)))]
     try:
         if items:
             ready.wait()

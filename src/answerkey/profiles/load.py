@@ -130,64 +130,64 @@ def default_words() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(listed) for name, listed in tomllib.loads(words_text()).items()}
 
 
-def load_profile(given: str | TomlTable, folder: Path | None = None) -> Profile:
+def load_profile(source: str | TomlTable, folder: Path | None = None) -> Profile:
     """The profile, fully checked; its digest covers everything that can change a verdict.
 
     >>> load_profile({"base": "rubric", "pass": 75}).rules.pass_mark
     75.0
     """
-    table, source = profile_table(given, folder or Path())
-    return _profile(table, source)
+    table, name = profile_table(source, folder or Path())
+    return _make_profile(table, name)
 
 
 def profile_table(
-    given: str | TomlTable, folder: Path, chain: tuple[str, ...] = ()
+    profile: str | TomlTable, folder: Path, chain: tuple[str, ...] = ()
 ) -> tuple[TomlTable, str]:
     """The profile's TOML as a table, overlaid on the `base` that it names, and where it came from."""
-    if not isinstance(given, str):
-        table = dict(given)
+    if not isinstance(profile, str):
+        table = dict(profile)
         source = "[profile]"
-    elif given.endswith(".toml") or (folder / given).is_file():
+    elif profile.endswith(".toml") or (folder / profile).is_file():
         try:
-            text = (folder / given).read_text(encoding="utf-8-sig")
+            text = (folder / profile).read_text(encoding="utf-8-sig")
         except OSError as error:
-            raise SettingsError(f"profile {given}: cannot be read: {error.strerror}") from None
+            raise SettingsError(f"profile {profile}: cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
-            raise SettingsError(f"profile {given}: not valid TOML: {error}") from None
-        table = parse_toml(text, f"profile {given}")
-        source = given
+            raise SettingsError(f"profile {profile}: not valid TOML: {error}") from None
+        table = parse_toml(text, f"profile {profile}")
+        source = profile
     else:
-        table = tomllib.loads(builtin_text(given))
-        source = given
+        table = tomllib.loads(builtin_text(profile))
+        source = profile
     _check(table, f"profile {source}")
     if "base" in table:
         name = str(table.pop("base"))
         if name in chain:
             raise SettingsError(f'profile {source}: base "{name}" leads back to itself')
-        table = _overlaid(profile_table(name, folder, (*chain, name))[0], table)
+        table = _overlay(profile_table(name, folder, (*chain, name))[0], table)
     return table, source
 
 
-def _overlaid(base: TomlTable, own: TomlTable) -> TomlTable:
+def _overlay(base: TomlTable, own: TomlTable) -> TomlTable:
     """The base with the named keys changed and nothing else: in tables and route groups by key, in criteria by metric."""
-    table = _overlaid_rules(base, own)
+    table = _overlay_rules(base, own)
     for key in ("words", "settings", "routes"):
         table[key] = {**base.get(key, {}), **own.get(key, {})}
     groups = dict(base.get("on", {}))
     for group, rules in own.get("on", {}).items():
-        groups[group] = _overlaid_rules(groups.get(group, {}), rules, inherited=base)
+        groups[group] = _overlay_rules(groups.get(group, {}), rules, inherited=base)
     return {**table, "on": groups}
 
 
-def _overlaid_rules(
+def _overlay_rules(
     base: TomlTable, own: TomlTable, inherited: TomlTable | None = None
 ) -> TomlTable:
     """One set of rules; a route group without criteria or bands of its own starts from the `inherited` ones."""
     table = {**base, **own}
     for key, name in (("criteria", "metric"), ("bands", "name")):
-        known = base.get(key) or (inherited or {}).get(key, [])
-        if key in own and known:
-            table[key] = _merged(known, own[key], name)
+        inherited_entries = base.get(key) or (inherited or {}).get(key, [])
+        if key in own and inherited_entries:
+            table[key] = _merge_entries(inherited_entries, own[key], name)
     if "bands" in own and "pass" not in own and "pass" in table:
         passing = [
             band["at"]
@@ -198,9 +198,14 @@ def _overlaid_rules(
     return table
 
 
-def _merged(known: Sequence[TomlTable], own: Sequence[TomlTable], name: str) -> list[TomlTable]:
-    """The known entries with those of the same name changed, and new ones added. New bands replace the old ones."""
-    by_name = {item.get(name): item for item in known}
+def _merge_entries(
+    base: Sequence[TomlTable], own: Sequence[TomlTable], name: str
+) -> list[TomlTable]:
+    """The entries of the base with those of the same name changed, and new ones added.
+
+    New bands replace the old ones: a scale with other names is another scale.
+    """
+    by_name = {item.get(name): item for item in base}
     if name == "name" and any(item.get(name) not in by_name for item in own):
         return list(own)
     for item in own:
@@ -224,7 +229,7 @@ def _check(table: TomlTable, where: str) -> None:
             check_settings(BandTable, item, f"{place}, band {item.get('name', '')}".rstrip())
 
 
-def _profile(table: TomlTable, source: str) -> Profile:
+def _make_profile(table: TomlTable, source: str) -> Profile:
     where = f"profile {source}"
     read = read_table(ProfileTable, table, where)
     for group in read.on:
@@ -238,12 +243,12 @@ def _profile(table: TomlTable, source: str) -> Profile:
                 f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}'
             )
     groups = (item for rules in read.on.values() for item in rules.get("criteria", ()))
-    known = {
-        str(item.get("metric")) for item in (*read.criteria, *groups)
-    }  # on some route at least
+    # A criterion of one group of routes may be left out, too.
+    criteria = {str(item.get("metric")) for item in (*read.criteria, *groups)}
     for name in read.without:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
+        if name not in criteria:
+            names = ", ".join(sorted(criteria))
+            hint = did_you_mean(name, criteria) or f"; its criteria are {names}"
             raise SettingsError(f'{where}: without: there is no criterion "{name}"{hint}')
     profile = Profile(
         name=read.name or Path(source).stem,
@@ -321,17 +326,17 @@ def with_floor(text: str, metric: str, floor: float) -> str | None:
     """The TOML with the floor of that metric's criteria set; None where it has no [[criteria]] table."""
     lines = text.splitlines()
     starts = [n for n, line in enumerate(lines) if _HEADER.match(line)] + [len(lines)]
-    found = False
+    is_changed = False
     for start, end in reversed(list(pairwise(starts))):
         block = lines[start:end]
         names = [(n, match[1]) for n, line in enumerate(block) if (match := _METRIC.match(line))]
         if not _CRITERIA.match(lines[start]) or not names or names[0][1] != metric:
             continue
-        found = True
+        is_changed = True
         floors = [n for n, line in enumerate(block) if _FLOOR.match(line)]
         if floors:
             block[floors[0]] = _FLOOR.sub(rf"\g<1>{floor!r}\g<2>", block[floors[0]])
         else:
             block.insert(names[0][0] + 1, f"floor = {floor!r}")
         lines[start:end] = block
-    return "\n".join(lines) + "\n" if found else None
+    return "\n".join(lines) + "\n" if is_changed else None

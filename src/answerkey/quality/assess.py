@@ -14,7 +14,7 @@ from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import is_number
 from answerkey.errors import InputError
 from answerkey.language.refusal import refusal
-from answerkey.quality.phrases import FALLBACKS, is_list, is_list_question
+from answerkey.quality.phrases import FALLBACKS, is_listing, is_list_question
 from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
 from answerkey.types import LARGEST, Passage
@@ -215,7 +215,7 @@ class _Interaction:
         return f"the {which} retrieval score is {score:.2f}, under {minimum:.2f}", action
 
     def _list_structure(self) -> tuple[str, str] | None:
-        if is_list(self.answer):
+        if is_listing(self.answer):
             return None
         action = "put each item on its own line, as a list with - or 1. in front"
         return "the question asks for a list, the answer is running text", action

@@ -34,7 +34,7 @@ def is_list_question(question: str) -> bool:
     return _LIST_QUESTION.search(question) is not None
 
 
-def is_list(answer: str) -> bool:
+def is_listing(answer: str) -> bool:
     """Whether the answer has bullets, numbered items, or a table."""
     if _LIST_ITEM.search(answer):
         return True

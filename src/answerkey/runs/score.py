@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from answerkey.background import begin
+from answerkey.background import start_thread
 from answerkey.config.tables import PACKAGED_NAME, PYTHON_PREFIX
 from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.judge.judged_metrics import load_judge, uses_local_models
@@ -85,7 +85,7 @@ class Scorer:
             for answered in in_chunks(chunk, part_size):
                 scores = list(islice(rows, len(answered)))
                 work = partial(self._judge_part, answered, scores, judged)
-                pending.append(_JudgedPart(answered, begin(work)))
+                pending.append(_JudgedPart(answered, start_thread(work)))
             while pending and (pending[0].outcomes.done() or _count_pairs(pending) >= self.batch):
                 if pending[0].has_failed:  # waits for the oldest
                     break
