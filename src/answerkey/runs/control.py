@@ -152,7 +152,9 @@ class ErrorStreak:
 
     def reason_to_stop(self, outcome: Outcome) -> str:
         """Why the run should stop after this outcome; empty if it should not."""
-        if outcome.verdict.status != Status.ERROR:
+        # An error that stands in the case file is what the file says; there is nothing to stop.
+        is_recorded = outcome.response.error is not None and outcome.case.recorded is not None
+        if outcome.verdict.status != Status.ERROR or is_recorded:
             self._error = ""
             self._count = 0
             return ""
