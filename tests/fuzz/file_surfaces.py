@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import yaml
 from tests.fuzz.harness import FuzzInput
-from tests.fuzz.mutate import change, dumps, garble, text_bytes
+from tests.fuzz.mutate import NUMBERS, TEXTS, change, dumps, garble, text_bytes
 from tests.fuzz.world import (
     CHECK,
     MARKDOWN,
@@ -214,3 +215,108 @@ def check(rng: Random, world: Path) -> FuzzInput:
     return command_input(
         "check", ["check", "--json"] if rng.random() < 0.7 else ["check"], {}, stdin
     )
+
+
+def notices(rng: Random, world: Path) -> FuzzInput:
+    """Hostile column names and values, which notices and errors repeat."""
+    hostile = rng.choice(("\x1b[2J", "\u202e", "\x9b31m", "\x07", "\u2066", "\r", "\x7f"))
+    name = f"x{hostile}{rng.choice(TEXTS)}"
+    rows = [
+        {**row, name: rng.choice((hostile, "b")), "id": f"{row['id']}{hostile}"} for row in ROWS
+    ]
+    ending = rng.choice((".json", ".jsonl", ".csv", ".tsv", ".yaml"))
+    command = rng.choice(
+        (["cases"], ["score", "--metrics", "token_f1", "--no-charts", "--out", "out"])
+    )
+    files = {f"cases{ending}": table_file(rng, rows, ending)}
+    return command_input(f"notices {command[0]}", [command[0], *files, *command[1:]], files)
+
+
+def long_names(rng: Random, world: Path) -> FuzzInput:
+    """A very long text wherever a name is expected."""
+    name = rng.choice(("x", "é", "a/", "日")) * rng.choice((200, 256, 300, 4096, 70_000))
+    suite = rng.choice(
+        (
+            f'cases = ["{name}"]',
+            f'cases = ["c.jsonl"]\nprofile = "{name}"',
+            f'cases = ["c.jsonl"]\nmetrics = ["{name}"]',
+            f'cases = ["c.jsonl"]\nname = "{name}"\nmetrics = ["token_f1"]',
+            f'cases = ["c.jsonl"]\nmetrics = ["token_f1"]\n[target]\ncall = "{name}"',
+            f'cases = ["c.jsonl"]\nmetrics = ["token_f1"]\njudge = "{name}"',
+            f'cases = ["c.jsonl"]\nmetrics = ["token_f1"]\n[run]\nout = "{name}"',
+            f'cases = ["c.jsonl"]\n[retrieval]\ndocuments = "{name}"',
+        )
+    )
+    files = {"s.toml": suite.encode(), "c.jsonl": dumps(rng, ROWS[0]).encode()}
+    args = rng.choice(
+        (
+            ["run", "s.toml", "--dry-run"],
+            ["run", "s.toml", "--no-charts"],
+            ["sweep", "s.toml", "--no-plots"],
+            ["score", "c.jsonl", "--metrics", name[:4096]],
+            ["score", "c.jsonl", "--profile", name[:4096]],
+            ["cases", name[:4096]],
+            ["profiles", "show", name[:4096]],
+        )
+    )
+    return command_input("long names", args, files)
+
+
+def numbers(rng: Random, world: Path) -> FuzzInput:
+    """Absurd numbers as values of cases, in every format."""
+    columns = ("score", "response_time", "relevant", "min_score", "label", "retrieved", "page")
+    rows = [{**row, rng.choice(columns): rng.choice(NUMBERS)} for row in ROWS]
+    ending = rng.choice((".json", ".jsonl", ".csv", ".yaml"))
+    if ending == ".csv":
+        data = _csv(rng, rows, ",").encode()
+    else:
+        # Unquoted, so that the parser of the format meets the number itself.
+        lines = [
+            "{" + ", ".join(f'"{key}": {_bare(each)}' for key, each in row.items()) + "}"
+            for row in rows
+        ]
+        text = "\n".join(lines)
+        if ending != ".jsonl":
+            text = "[" + ",\n".join(lines) + "]"
+        data = text.encode("utf-8", "replace")
+    files = {f"cases{ending}": data}
+    metrics = "token_f1,recall@3,latency_ms"
+    args = ["score", *files, "--metrics", metrics, "--no-charts", "--out", "out", "--json"]
+    return command_input("numbers", args, files)
+
+
+def _bare(value: Any) -> str:
+    if isinstance(value, str) and value in NUMBERS:
+        return value
+    return json.dumps(value)
+
+
+def _plain_csv(rows: list[dict[str, Any]], delimiter: str) -> str:
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def same_data(rng: Random, world: Path) -> FuzzInput:
+    """The same rows as JSON, JSON lines, CSV, TSV and YAML."""
+    texts = [text for text in TEXTS if text.strip() and text.isprintable() and len(text) < 100]
+    rows = [
+        {
+            "id": f"q{n}",
+            "question": f"{rng.choice(texts)} {n}?",
+            "expected": f"e {rng.choice(texts)}",
+            "type": rng.choice(("a", "b")),
+            "note": f"n {rng.choice(texts)}",
+        }
+        for n in range(1, rng.randrange(2, 5))
+    ]
+    files = {
+        "cases.json": json.dumps(rows).encode(),
+        "cases.jsonl": "\n".join(json.dumps(row) for row in rows).encode(),
+        "cases.csv": _plain_csv(rows, ",").encode(),
+        "cases.tsv": _plain_csv(rows, "\t").encode(),
+        "cases.yaml": yaml.safe_dump(rows, allow_unicode=True).encode(),
+    }
+    return FuzzInput("formats", "same data", [], files)

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,16 @@ CODES = {
 HANG = 10.0  # seconds, without those in which other processes had the processor
 MOST_MEMORY = 600_000  # kB that one input may add
 MEMORY_LIMIT = 2_000_000_000  # bytes that all inputs of a process may allocate: what asks for more fails at that place
+# Control and direction characters, which must not reach a terminal: tab and line feed may.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Fields of a case that name its file, and ids that are made from its name.
+_OF_THE_FILE = {"source_file"}
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class FuzzInput:
-    """`kind` is command, reply or request; `base` names a folder of the world that is copied into the working folder."""
+    """`kind` is command, formats, reply or request; `base` names a folder of the world that is copied into the working folder."""
 
     kind: str
     surface: str
@@ -107,9 +111,12 @@ class Harness:
         ended = Ended()
         try:
             with _time_limit():
-                run = {"command": self._command, "reply": self._reply, "request": self._request}[
-                    given.kind
-                ]
+                run = {
+                    "command": self._command,
+                    "formats": self._formats,
+                    "reply": self._reply,
+                    "request": self._request,
+                }[given.kind]
                 run(given, ended)
         except Hang:
             ended.wrong = f"hang: more than {HANG:g} s"
@@ -154,6 +161,24 @@ class Harness:
             )  # type: ignore[attr-defined]
         ended.wrong = self._wrong(given, ended)
 
+    def _formats(self, given: FuzzInput, ended: Ended) -> None:
+        """The same data in several files: each of them is read as the same cases, or none is."""
+        readings: dict[str, str] = {}
+        for name in given.files:
+            self._command(replace(given, args=["cases", name, "--json"]), ended)
+            if ended.wrong:
+                return
+            readings[name] = "refused"
+            if ended.code == 0:
+                cases = [
+                    {key: field for key, field in case.items() if key not in _OF_THE_FILE}
+                    for case in json.loads(ended.out)
+                ]
+                readings[name] = json.dumps(cases, sort_keys=True)
+        if len(set(readings.values())) > 1:
+            shown = {name: text[:150] for name, text in readings.items()}
+            ended.wrong = f"formats differ: {shown}"
+
     def _wrong(self, given: FuzzInput, ended: Ended) -> str:
         if ended.code not in CODES or "Traceback (most recent" in ended.err:
             lines = ended.err.strip().splitlines()
@@ -164,6 +189,8 @@ class Harness:
             return f"exit {ended.code}, but the last line is {last[:200]!r}"
         if any("\udc80" <= char <= "\udcff" for char in ended.out + ended.err):
             return "output that is not UTF-8"
+        if unsafe := _UNSAFE.search(ended.out + ended.err):
+            return f"the output has the control character {unsafe[0]!r}"
         if "--json" in given.args and ended.out.strip() and ended.code in (0, 1):
             try:
                 json.loads(ended.out, parse_constant=_refuse)

@@ -16,10 +16,14 @@ from tests.fuzz.file_surfaces import (
     check,
     command_input,
     diagnose,
+    long_names,
+    notices,
+    numbers,
     often,
     profile,
     rank,
     readers,
+    same_data,
     score,
     table_file,
 )
@@ -359,5 +363,5 @@ def options(rng: Random, world: Path) -> FuzzInput:
 
 SURFACES: dict[Surface, int] = {
     readers: 26, beir: 2, score: 4, profile: 5, rank: 8, calibrate: 2, diagnose: 3, check: 6, dry_run: 14, a_run: 4, sweep: 1, damage: 9, viewer: 12,
-    reply: 65, options: 12,
+    reply: 65, options: 12, notices: 6, long_names: 5, numbers: 6, same_data: 4,
 }  # fmt: skip
