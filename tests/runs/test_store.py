@@ -10,6 +10,7 @@ import pytest
 from tests.support.stored_run import query, to_format1
 
 from answerkey import compare, open_run
+from answerkey.runs.store import new_folder
 
 ROWS = [
     # Long enough for several pages of the database.
@@ -221,3 +222,11 @@ class TestFormat1:
         shown = cli("run", tmp_path / "bot.toml", "--resume", "--quiet")
         assert shown.code == 2
         assert "an earlier version of answerkey began this run" in shown.last_line
+
+
+def test_a_new_run_cleans_up_after_one_that_was_killed_at_its_first_file(tmp_path):
+    killed = new_folder(tmp_path, "bot")
+    stray = killed / ".run.json.999999999.0a1b2c3d"
+    stray.touch()
+    new_folder(tmp_path, "bot")
+    assert not stray.exists()

@@ -76,8 +76,8 @@ def evaluate(
     - `user`: `{"goal": …, "persona": …, "max_turns": …}` makes each case a conversation with a simulated user, played by
       the model of `judge`.
     - `settings`: settings of single metrics, as in a suite's [settings]: `{"recall@5": {"ids": "page"}}`.
-    - `jobs`: processes that compute the metrics; by default one per core where there are many cases. Functions given as
-      `metrics`, a network judge and `target` stay in this process.
+    - `jobs`: processes that score recorded answers; by default one per core where there are many cases. With functions
+      as `metrics`, a network judge or a `target`, everything stays in this process.
     - `out`: a folder for a run folder with all reports; by default nothing is written.
 
     Raises `AnswerkeyError` for every mistake that the command line reports; `IncompleteError.run` has what was done.

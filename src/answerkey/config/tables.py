@@ -37,7 +37,11 @@ class ExecutionTable(Table, frozen=True):
     jobs: (
         Annotated[
             int,
-            about("Processes for the metrics. Default: one per core for many cases.", ge=1, le=256),
+            about(
+                "Processes that score recorded answers. Default: one per core for many cases.",
+                ge=1,
+                le=256,
+            ),
         ]
         | None
     ) = None

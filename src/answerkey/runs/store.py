@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import IO
 
@@ -133,6 +134,7 @@ def new_folder(out: Path, name: str) -> Path:
         folder = out / f"{name}_{stamp}{suffix}"
         try:
             folder.mkdir(parents=True)
+            _clean_abandoned(out, name)
             return folder
         except FileExistsError:
             continue
@@ -140,6 +142,16 @@ def new_folder(out: Path, name: str) -> Path:
             fix = "choose another folder with --out"
             raise StorageError(f"{folder}: cannot be created: {error.strerror}; {fix}") from None
     raise StorageError(f"{out}: no free name for a new run folder")
+
+
+def _clean_abandoned(out: Path, name: str) -> None:
+    """Remove what runs of the same name left that were killed while they wrote their first file.
+
+    Such a folder has no run.json, so that nobody resumes it.
+    """
+    for folder in out.glob(f"{escape(name)}_*"):
+        if folder.is_dir() and not is_run(folder):
+            remove_strays(folder)
 
 
 def is_run(path: Path) -> bool:
