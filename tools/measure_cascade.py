@@ -84,7 +84,9 @@ class StoredScores:
 
 def read_set(path: Path, rows: int, seed: int) -> LabelledSet:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    chosen = random.Random(seed).sample(lines, min(rows, len(lines)))
+    # Shuffled, not sampled: a smaller number of rows is then the beginning of a larger one.
+    random.Random(seed).shuffle(lines)
+    chosen = lines[:rows]
     is_agreement = not any(row.get("contexts") for row in chosen)
     pairs: list[Pair] = []
     labels: list[bool] = []
@@ -189,8 +191,7 @@ def main() -> None:
     for path in options.files:
         data = read_set(path, options.rows, options.seed)
         table[data.name] = (len(data.pairs), measure(data, options.right, options.seed))
-        print(f"{data.name}: done", flush=True)
-    print(to_markdown(table))
+        print(to_markdown(table), flush=True)  # after each set: a long run shows what it has
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from answerkey.errors import AnswerkeyError
 from answerkey.files import json_line
 from answerkey.llm.chat import CallFailed, Reply
 from answerkey.llm.endpoint import Endpoint
-from answerkey.llm.failures import Failure, raise_for
+from answerkey.llm.failures import ExchangeFailure, raise_for
 from answerkey.llm.loose_json import find_objects
 from answerkey.llm.verdict import read_verdict
 from answerkey.metrics.judge.criteria_question import criteria_question
@@ -69,7 +69,7 @@ def _endpoint(body: str) -> Any:
     )
     try:
         return [endpoint._read(body, rung) for rung in ("schema", "prompt")]
-    except (Failure, CallFailed) as error:
+    except (ExchangeFailure, CallFailed) as error:
         return str(error)
     finally:
         endpoint.close()
@@ -80,7 +80,7 @@ def _statuses(body: str) -> Any:
     for status in (200, 302, 400, 401, 404, 429, 500, 503):
         try:
             raise_for(status, {"location": body, "retry-after": body, "retry-after-ms": body}, body)
-        except Failure as error:
+        except ExchangeFailure as error:
             found.append(str(error))
     return found, retry_after({"retry-after": body}), retry_after({"retry-after-ms": body})
 

@@ -16,7 +16,7 @@ from answerkey.errors import EndpointError
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
 from answerkey.llm.dialects import choose_dialect
 from answerkey.llm.failures import (
-    Failure,
+    ExchangeFailure,
     Fatal,
     Rejected,
     Throttled,
@@ -118,7 +118,7 @@ class Endpoint:
         is_yes_no: bool = False,
     ) -> Reply:
         rung = self._ladder.rung if schema else "prompt"
-        tries: dict[type[Failure], int] = {}
+        tries: dict[type[ExchangeFailure], int] = {}
         while True:
             parameters = self._parameters
             alternatives = self._log_probabilities.count if is_yes_no else 0
@@ -197,7 +197,7 @@ class Endpoint:
         return bounded
 
     def _post(self, content: bytes) -> str:
-        """The body of a reply with status 200; any other outcome is a `Failure`."""
+        """The body of a reply with status 200; any other outcome is a `ExchangeFailure`."""
         self._client.begin()
         try:
             reply = self._client.request("POST", self._url, content)
@@ -282,7 +282,7 @@ class Endpoint:
                 return True
         return False
 
-    def _give_up(self, failure: Failure) -> CallFailed:
+    def _give_up(self, failure: ExchangeFailure) -> CallFailed:
         self.limiter.call_failed(str(failure))
         return CallFailed(str(failure), failure.raw)
 

@@ -24,7 +24,7 @@ _NO_QUOTA = re.compile(
 )
 
 
-class Failure(Exception):
+class ExchangeFailure(Exception):
     """What went wrong with one exchange, and so what to do; `raw` is the body that came, if any."""
 
     def __init__(self, message: str, raw: str = "") -> None:
@@ -32,11 +32,11 @@ class Failure(Exception):
         self.raw = raw
 
 
-class Fatal(Failure):
+class Fatal(ExchangeFailure):
     """No call can succeed: a wrong key, address or model, or no quota left."""
 
 
-class Throttled(Failure):
+class Throttled(ExchangeFailure):
     """Too many requests; `wait` in seconds where the endpoint asks for it."""
 
     def __init__(self, message: str, raw: str = "", wait: float | None = None) -> None:
@@ -44,7 +44,7 @@ class Throttled(Failure):
         self.wait = wait
 
 
-class Transient(Failure):
+class Transient(ExchangeFailure):
     """May work next time. `refused_form`: or the endpoint does not support the form of output asked for."""
 
     def __init__(self, message: str, raw: str = "", refused_form: bool = False) -> None:
@@ -56,7 +56,7 @@ class TimedOut(Transient):
     """No full reply before the deadline."""
 
 
-class Rejected(Failure):
+class Rejected(ExchangeFailure):
     """This request is not accepted as it is: another form of it may be."""
 
 
