@@ -63,3 +63,12 @@ def test_a_run_of_some_cases_is_marked_and_not_in_trends(
     assert f">{tag}</span>" in ask(app, "/").text
     trend = ask(app, "/trend?suite=bot&format=json").json()["charts"]["trend"]
     assert len(trend["data"]["values"]) == 2
+
+
+def test_runs_of_the_same_second_keep_their_order(tmp_path: Path) -> None:
+    for name in ("run_1", "run_2"):
+        make_run(tmp_path / name, map(plain, range(2)), "bot", reports=None)
+    for newest in ("run_1", "run_2"):
+        (tmp_path / newest / "note.json").write_text("{}")  # its folder is now the newest
+        runs = ask(make_app(tmp_path, Rules()), "/?format=json").json()["runs"]
+        assert [run["run"] for run in runs] == ["run_2", "run_1"]

@@ -108,7 +108,8 @@ class RunLibrary:
                 else:
                     problem = f"cannot be read: {type(error).__name__}: {error}"
                 entries.append(RunEntry(self.key(folder), problem=problem))
-        entries.sort(key=lambda run: run.created, reverse=True)
+        # Runs of the same second are ordered by name: their files change when a page is opened.
+        entries.sort(key=lambda run: (run.created, run.run), reverse=True)
         _add_history(entries)
         return entries
 
