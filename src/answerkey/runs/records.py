@@ -28,6 +28,7 @@ _VERDICT = (
     "cause",
 )
 _PLAIN = (str, int, float, dict, type(None))
+# Sums of SHA-256 hashes stay hashes: the order of the texts does not matter, and no list is kept.
 _MODULUS = 1 << 256
 # The parts of a fingerprint that make the scores.
 SCORING = ("profile", "metrics", "metric_settings", "judge", "embedding", "entailment")

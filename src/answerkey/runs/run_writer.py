@@ -143,6 +143,7 @@ class RunWriter:
         for (metric,) in metrics:
             if metric not in self._metrics:
                 self._add_metric(metric)
+        # The rows of cases are finished in the shard where it has all their answers.
         if self._rules.repeats.times == 1:
             execute("INSERT INTO cases SELECT * FROM shard.cases ORDER BY n")
             execute("INSERT INTO scores SELECT * FROM shard.scores ORDER BY n, metric")
@@ -233,6 +234,7 @@ class RunWriter:
                 decided.append((n, outcome, Stage.STOPPED if stopped else Stage.SCORED))
         return decided
 
+    # INSERT OR REPLACE here and above: a case that ended in an error is asked again on resume.
     def _insert_cases(self, outcomes: Sequence[tuple[int, Outcome, Stage]]) -> None:
         rules = self._rules
         rows: list[tuple[object, ...]] = []

@@ -203,7 +203,7 @@ class SummaryBuilder:
 
     def add(self, outcome: Outcome, n: int | None = None) -> None:
         """Add the outcome of a case; `n` is its position, by default the next one."""
-        self._table = None
+        self._table = None  # made anew when somebody asks for it
         self._builder.add(outcome, n)
         for attempt in outcome.attempts or (outcome,):
             self._judge.add(attempt)

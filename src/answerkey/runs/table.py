@@ -121,10 +121,13 @@ class RunTable:
         """Errors, then the failed by score, then the rest by score; undecided cases last."""
         undecided = (self.status == Status.SCORED) | (self.status == Status.UNSCORED)
         scores = np.where(np.isnan(self.score), 0.0, self.score)
+        # lexsort takes the most important key last.
         order = np.lexsort((self.n, scores, self.passed, self.status != Status.ERROR, undecided))
         return [int(row) for row in order]
 
 
+# An array has 8 bytes per number, a list of floats 32: a million cases with ten metrics would take
+# 240 MB more.
 @dataclass(slots=True)
 class _MetricCells:
     values: array[float] = field(default_factory=lambda: array("d"))
