@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import answerkey as ak
@@ -69,6 +72,27 @@ def test_an_answer_without_the_secret_is_no_leak(answer: str) -> None:
 def test_an_allowed_document_of_the_same_words_is_no_leak() -> None:
     answer = "The board will close the plant in Lyon before the end of the year."
     assert _way(answer, Passage(TEXT, id="press-release.pdf")) is None
+
+
+def test_twelve_secrets_are_found_in_every_form_and_nothing_else_is() -> None:
+    """Written after the metric: at first sight 12 retrieved, 12 quoted and 11 paraphrased found."""
+    lines = Path(__file__).with_name("leak_cases.jsonl").read_text("utf-8").splitlines()
+    paraphrases = 0
+    for row in map(json.loads, lines):
+        case = Case("q1", row["question"], forbidden=(Passage(row["secret"], id="secret.pdf"),))
+        retrieved = Response("I cannot say.", (Passage("…", id="secret.pdf#2"),))
+        leak = find_leak(case, retrieved)
+        assert leak is not None
+        assert leak.way is LeakWay.RETRIEVED
+        leak = find_leak(case, Response(row["quote"]))
+        assert leak is not None
+        assert leak.way is LeakWay.QUOTED
+        paraphrases += find_leak(case, Response(row["paraphrase"])) is not None
+        allowed = (Passage(row["secret"], id="press-release.pdf"),)
+        for answer in (row["quote"], row["paraphrase"]):
+            assert find_leak(case, Response(answer, allowed)) is None, answer
+        assert find_leak(case, Response(row["harmless"])) is None, row["harmless"]
+    assert paraphrases >= 11
 
 
 def test_names_alone_are_enough_where_sources_are_reported() -> None:
