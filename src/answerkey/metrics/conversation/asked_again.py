@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from answerkey.language.dates import dates
 from answerkey.language.numbers import in_digits
@@ -15,6 +14,7 @@ from answerkey.metrics.conversation.read_turns import (
     Slot,
     begins_with_phrase,
     ends_with_question,
+    filler_stems,
     has_phrase,
     phrase_list,
     plain,
@@ -87,7 +87,7 @@ def _find_repeated_words(question: str, turns: Sequence[Turn], place: int) -> st
     reply = turns[place + 1].user
     if ends_with_question(reply) or not set(words(question)).isdisjoint(phrase_list("anew")):
         return ""
-    values = _value_words(reply) - _filler_stems()
+    values = _value_words(reply) - filler_stems("reply_fillers")
     if not values or len(values) > _MOST_VALUES:
         return ""
     options = _options_in(question)
@@ -116,11 +116,6 @@ def _options_in(question: str) -> set[str]:
 def _value_words(text: str) -> set[str]:
     """The stems and figures of a text; "six" is 6."""
     return content_stems(in_digits(text))
-
-
-@cache
-def _filler_stems() -> frozenset[str]:
-    return frozenset(stem for word in phrase_list("reply_fillers") for stem in content_stems(word))
 
 
 def questions_in(answer: str) -> list[str]:
@@ -231,8 +226,9 @@ def _subject(question: str) -> set[str]:
 def _states(question: str, message: str) -> bool:
     """Whether a statement of the user has the subject of the question and a value beside it."""
     subject = _subject(question)
-    if len(subject) < 2:
-        return False
+    options = _options_in(question)
+    if len(subject) < 2 or (len(options) > 1 and options <= _value_words(message)):
+        return False  # too vague, or a choice between things that the user named
     for sentence in split_sentences(message):
         if ends_with_question(sentence):
             continue

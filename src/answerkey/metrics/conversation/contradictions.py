@@ -18,6 +18,7 @@ from answerkey.language.words import opposites
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.conversation.read_turns import (
     begins_with_phrase,
+    filler_stems,
     has_phrase,
     phrase_list,
     split_sentences,
@@ -239,7 +240,7 @@ def _new_conditions(turns: Sequence[Turn], earlier: int, place: int) -> frozense
     """
     before = content_stems(f"{turns[earlier].user}\n{turns[earlier].answer}")
     later = content_stems("\n".join(turn.user for turn in turns[earlier + 1 : place + 1]))
-    return frozenset(later - before)
+    return frozenset(later - before - filler_stems("insisting"))
 
 
 def _stems(statement: str) -> set[str]:

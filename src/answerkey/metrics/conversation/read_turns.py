@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
-from answerkey.language.sentences import language_of, sentence_spans
+from answerkey.language.sentences import content_stems, language_of, sentence_spans
 from answerkey.text import fold
 from answerkey.types import Case, Response, Turn
 
@@ -80,6 +80,12 @@ def _phrases() -> PhraseFile:
 
 def phrase_list(name: str) -> tuple[str, ...]:
     return _phrases().en[name]
+
+
+@cache
+def filler_stems(name: str) -> frozenset[str]:
+    """The stems of a list of words that say nothing by themselves."""
+    return frozenset(stem for word in phrase_list(name) for stem in content_stems(word))
 
 
 def value_list(name: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from answerkey.metrics.conversation.reactions import (
 )
 from answerkey.metrics.conversation.read_turns import (
     ends_with_question,
+    filler_stems,
     has_phrase,
     phrase_list,
     plain,
@@ -209,8 +210,7 @@ def _insists(turns: Sequence[Turn]) -> bool:
     """Whether the last message asks for something of an earlier one that no answer mentions."""
     if len(turns) == 1:
         return False
-    fillers = {stem for word in phrase_list("insisting") for stem in content_stems(word)}
-    topic = content_stems(turns[-1].user) - fillers
+    topic = content_stems(turns[-1].user) - filler_stems("insisting")
     answers = {stem for turn in turns for stem in content_stems(turn.answer)}
     if not topic or topic & answers or not turns[-1].answer.strip():
         return False
