@@ -59,6 +59,11 @@ BENCHMARKS = {
         sizes=("--shuffles", "300", "--delays", "100"), quick=("--shuffles", "20", "--delays", "10"), minutes=15,
         needs_data=True,
     ),
+    "audit": Benchmark(
+        "the audit of a test set", "embedding its passages once",
+        sizes=("--cases", "200", "--passages", "1000"), full=("--cases", "1000", "--passages", "5000"),
+        quick=("--cases", "40", "--passages", "200"),
+    ),
     "coverage": Benchmark(
         "how often 95 % intervals cover the truth; false alarms of comparisons", "93 % and 5.5 %",
         sizes=("--runs", "400"), full=("--runs", "4000"), quick=("--runs", "100"), minutes=15,

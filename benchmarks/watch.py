@@ -10,8 +10,8 @@ shuffles ever alarm, or where the whole watch takes a median of more than 150 an
 
 These systems also write answers of different length, which a watch notices first; "verdict alone" leaves out all
 series but the verdict, with the share of the error budget that it has among the others: one bit per answer.
-`--topics` holds the intents of intents.toml out of the baseline in turn. `--simulate` draws lives of 3,000 answers with known rates, for baselines of several sizes; there the verdict has the
-whole budget.
+`--topics` holds the intents of intents.toml out of the baseline in turn. `--simulate` draws lives of 3,000 answers with
+known rates, for baselines of several sizes; there the verdict has the whole budget.
 """
 
 from __future__ import annotations

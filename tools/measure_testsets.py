@@ -2,7 +2,6 @@
 
     python tools/measure_testsets.py audit --data ../shared/data     # injected label errors
     python tools/measure_testsets.py generate --data ../shared/data  # made against real questions
-    python tools/measure_testsets.py speed                           # 1,000 cases, 5,000 passages
 
 The folder of --data has `scifact`, `cranfield` and `testset` (docs/how-to/test-sets.md). The set in
 `tools/audit_set` was written for this measurement: ten documents of six sections, one question per
@@ -17,7 +16,6 @@ import argparse
 import random
 import re
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,12 +25,10 @@ import numpy as np
 
 from answerkey import load_cases
 from answerkey.embed import load_embedder
-from answerkey.embed.minilm import MiniLM
 from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.corpus import Page, read_corpus
 from answerkey.testsets.audit.document_set import DocumentSet
 from answerkey.testsets.audit.label_match import match_labels
-from answerkey.testsets.audit.run_audit import audit_cases
 from answerkey.testsets.generate.offline import GenerateSettings, RealQuestions, generate_offline
 from answerkey.types import Case
 
@@ -184,47 +180,14 @@ def measure_made(data: Path, name: str) -> str:
     )
 
 
-def measure_speed(cases_count: int, passages_count: int) -> str:
-    """The time of an audit beside that of embedding its passages once, without caches."""
-    source = own_set()
-    rng = random.Random(3)
-    sentences = [s for page in source.pages for s in re.split(r"(?<=[.]) ", page.text)]
-    pages = [
-        Page(f"p{n}", f"Item {n}. " + " ".join(rng.sample(sentences, 8)), f"d{n // 10}")
-        for n in range(passages_count)
-    ]
-    cases: list[Case] = []
-    for n in range(cases_count):
-        page = rng.choice(pages)
-        sentence = rng.choice(re.split(r"(?<=[.]) ", page.text)[1:])
-        question = f"What do the rules of item {page.id[1:]} say about {sentence.split()[-1]}"
-        cases.append(Case(f"q{n}", question, (sentence,), relevant={page.id: 1.0}))
-    model = MiniLM()
-    started = time.perf_counter()
-    model.embed([page.text for page in pages])
-    once = time.perf_counter() - started
-    started = time.perf_counter()
-    audit_cases(cases, documents=pages, embed=load_embedder(), step=print)
-    whole = time.perf_counter() - started
-    return (
-        f"{cases_count} cases, {passages_count} passages: embedding once {once:.0f} s, audit "
-        f"{whole:.0f} s, {whole / once:.1f} times"
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("audit", "generate", "speed"))
+    parser.add_argument("what", choices=("audit", "generate"))
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--cases", type=int, default=1_000)
-    parser.add_argument("--passages", type=int, default=5_000)
     options = parser.parse_args()
     if options.what == "generate":
         for name in ("testset", "cranfield", "scifact"):
             print(measure_made(options.data, name), flush=True)
-        return 0
-    if options.what == "speed":
-        print(measure_speed(options.cases, options.passages))
         return 0
     sets = [own_set(), *(shared_sets(options.data) if options.data else [])]
     for test_set in sets:

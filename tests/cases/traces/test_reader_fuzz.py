@@ -92,7 +92,48 @@ _spans = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(st.one_of(_spans, _values), min_size=1, max_size=5), st.integers(0, 40))
+# Records of the programs in `dialects.py`, and wrappers of whole traces.
+_dialects = st.one_of(
+    st.fixed_dictionaries(
+        {"traceID": _scalars, "operationName": _scalars},
+        optional={
+            "spanID": _scalars,
+            "references": _values,
+            "startTime": _scalars,
+            "duration": _values,
+            "tags": _values,
+            "logs": _values,
+        },
+    ),
+    st.fixed_dictionaries(
+        {
+            "traceId": _scalars,
+            "id": _scalars,
+            "tags": st.dictionaries(st.sampled_from(_names), _values),
+        },
+        optional={"parentId": _values, "timestamp": _scalars, "duration": _values},
+    ),
+    st.fixed_dictionaries(
+        {"op_name": _scalars, "trace_id": _scalars, "id": _scalars},
+        optional={
+            "inputs": _values,
+            "output": _values,
+            "exception": _values,
+            "started_at": _values,
+        },
+    ),
+    st.fixed_dictionaries(
+        {"root_span_id": _scalars, "span_id": _scalars},
+        optional={"span_parents": _values, "metrics": _values, "span_attributes": _values},
+    ),
+    st.fixed_dictionaries(
+        {"info": st.dictionaries(st.sampled_from(["assessments", "trace_metadata"]), _values)},
+        optional={"data": st.fixed_dictionaries({"spans": st.lists(_spans, max_size=2)})},
+    ),
+)
+
+
+@given(st.lists(st.one_of(_spans, _values, _dialects), min_size=1, max_size=5), st.integers(0, 40))
 @settings(max_examples=150)
 def test_no_file_of_spans_crashes_the_reader(records: list[object], cut: int) -> None:
     records = [{"trace_id": "t", "span_id": "s", "attributes": {}}, *records]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-from answerkey.coerce.values import is_list, is_mapping
+from answerkey.coerce.values import is_list, is_mapping, valid_text
 
 NAMES: dict[str, Any] = tomllib.loads(
     files("answerkey.cases.traces").joinpath("traces.toml").read_text("utf-8")
@@ -31,7 +31,8 @@ def first_text(attributes: Attributes, names: Iterable[str]) -> str:
     for name in names:
         value = attributes.get(name)
         if isinstance(value, str) and value.strip():
-            return value.strip()
+            # Half a character, which JSON allows, cannot be stored.
+            return valid_text(value).strip()
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return str(value)
     return ""

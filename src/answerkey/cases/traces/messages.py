@@ -219,7 +219,7 @@ def _message(table: Mapping[str, object], role: Role) -> Message:
     )
     message = _read_content(content, role)
     calls = tuple(_calls_of(table.get("tool_calls")))
-    if table.get("type") in _CALLS:
+    if str(table.get("type")) in _CALLS:
         calls = (_call_of(table),)
     result_of = message.result_of or str(table.get("tool_call_id") or "")
     if table.get("type") == "function_call_output":

@@ -31,6 +31,8 @@ Step = Callable[[str], None]  # receives the progress
 # Longer pages are cut: the packaged model reads about 190 words of a text, and BM25 prefers long
 # texts. 320 words keep an abstract or a section whole.
 _CUT = Chunking("fixed", 320, 40)
+_SENTENCES = Chunking("sentence", 35, 0)  # one or two sentences
+_PAGES_KEPT = 2_000  # pages whose sentences stay embedded: about 25 MB
 _CASES_AT_ONCE = 64  # 64 cases and 20,000 chunks are 10 MB of scores
 
 
@@ -118,6 +120,7 @@ class DocumentSet:
         self._starts = np.flatnonzero(np.diff(self._page_of_chunk, prepend=-1))
         self._bm25 = build_bm25(texts, Formula(language=self.language.code))
         self._vectors: Vectors | None = None
+        self._sentences: dict[int, Vectors] = {}
         if embed is not None and texts:
             self._vectors = embed_chunks(texts, embed, step)
 
@@ -134,6 +137,46 @@ class DocumentSet:
                 )
             for row in range(len(part)):
                 yield PageScores(by_words[row], by_meaning[row])
+
+    def nearest_sentences(
+        self, pairs: Sequence[tuple[str, Sequence[int]]]
+    ) -> list[dict[int, float]]:
+        """For each query the highest cosine of a few sentences of each of its pages.
+
+        Two passages about one subject have nearly the same vector as a whole; the sentence that
+        has the answer stands in one of them. Empty without a model.
+        """
+        if self._embed is None or self._vectors is None:
+            return [{} for _ in pairs]
+        nearest: list[dict[int, float]] = []
+        for start in range(0, len(pairs), _CASES_AT_ONCE):
+            part = pairs[start : start + _CASES_AT_ONCE]
+            vectors = self._sentence_vectors({page for _, pages in part for page in pages})
+            queries = np.asarray(self._embed.embed([query for query, _ in part]), np.float32)
+            for query, (_, pages) in zip(queries, part, strict=True):
+                nearest.append(
+                    {page: float((vectors[page] @ query).max(initial=0.0)) for page in pages}
+                )
+        return nearest
+
+    def _sentence_vectors(self, pages: Iterable[int]) -> dict[int, Vectors]:
+        """The vectors of the sentences of these pages; those of the last pages are kept."""
+        assert self._embed is not None
+        assert self._vectors is not None
+        numbers = sorted(pages)
+        missing = [page for page in numbers if page not in self._sentences]
+        windows = [cut_pages([Page("", self.pages[page].text, "")], _SENTENCES) for page in missing]
+        texts = [window.text for row in windows for window in row]
+        embedded = np.empty((0, self._vectors.shape[1]), np.float32)
+        if texts:
+            embedded = np.asarray(self._embed.embed(texts), np.float32)
+        ends = np.cumsum([len(row) for row in windows])
+        for page, vectors in zip(missing, np.split(embedded, ends[:-1]), strict=False):
+            self._sentences[page] = np.asarray(vectors, np.float32)
+        chosen = {page: self._sentences[page] for page in numbers}
+        while len(self._sentences) > _PAGES_KEPT:
+            del self._sentences[next(iter(self._sentences))]
+        return chosen
 
     def _highest_per_page(self, scores: Floats) -> Floats:
         highest = np.zeros((len(scores), len(self.pages)))
