@@ -8,10 +8,13 @@ from urllib.parse import quote
 
 import pytest
 from tests.support.viewer_asking import Watch, charts_are_drawn
-from tests.support.viewer_world import HOSTILE, hostile, make_run, plain
+from tests.support.viewer_server import serve_folder
+from tests.support.viewer_world import HOSTILE, hostile, make_run, outcome, plain
+from tests.viewer.test_rich_text import SAMPLES
 
 from answerkey.comparison.comparison import compare_runs
 from answerkey.reports.comparison_files import write_comparison
+from answerkey.types import Case, Response, Score, Turn
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -49,6 +52,26 @@ def test_hostile_text_is_inert_in_the_report(viewed: Path, watch: Watch) -> None
     watched.page.get_by_role("button", name="Open all").click()
     _inert(watched)
     assert (viewed / "hostile_1" / "report.html").stat().st_size < 3_000_000
+
+
+def test_hostile_markdown_is_inert_in_answers_and_turns(tmp_path: Path, watch: Watch) -> None:
+    """Every sample as expected answer and answer of a case, and all of them in one conversation."""
+    scores = {"keyword_recall": Score(0.2), "groundedness": Score(0.9)}
+    outcomes = [
+        outcome(Case(f"c{n}", "Is it safe?", (f"- {text}",)), Response(f"**So:** {text}"), scores)
+        for n, text in enumerate(SAMPLES)
+    ]
+    turns = tuple(Turn("And this?", f"**So:** {text}") for text in SAMPLES)
+    outcomes.append(outcome(Case("talk", "All?"), Response("end", turns=turns), scores))
+    make_run(tmp_path / "run", outcomes, "markdown", reports=None)
+    with serve_folder(tmp_path) as address:
+        watched = watch(f"{address}/run/run")
+        _inert(watched)
+        for n in range(len(outcomes)):
+            watched.page.goto(f"{address}/run/run/case/{n}")
+            assert watched.page.locator(".rich").count() >= 1
+            _inert(watched)
+        assert watched.page.locator(".conversation .rich").count() >= 50
 
 
 def _inert(watched: Any) -> None:
