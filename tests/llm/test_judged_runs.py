@@ -148,7 +148,11 @@ def test_a_storm_of_refusals_passes(suite: Any, header: dict[str, str]) -> None:
 )
 def test_one_bad_case_is_an_error_of_its_own_and_is_asked_again(suite: Any, mischief: Any) -> None:
     bad = "What is 7 and 1?"
-    run, endpoint = suite(lambda r: mischief if bad in r.text else grades(5, 5, 5, 3), timeout=1)
+    # On a busy machine a good reply takes a moment, too; only a hanging one must run into the limit.
+    timeout = 3 if isinstance(mischief, Hang) else 30
+    run, endpoint = suite(
+        lambda r: mischief if bad in r.text else grades(5, 5, 5, 3), timeout=timeout
+    )
     code, told = run.run()
     assert code == 3
     assert told.splitlines()[-1].startswith("INCOMPLETE")

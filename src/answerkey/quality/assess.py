@@ -14,7 +14,7 @@ from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import is_number
 from answerkey.errors import InputError
 from answerkey.language.refusal import refusal
-from answerkey.quality.phrases import FALLBACKS, is_listing, is_list_question
+from answerkey.quality.phrases import FALLBACKS, is_list_question, is_listing
 from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
 from answerkey.types import LARGEST, Passage

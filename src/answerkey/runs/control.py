@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
@@ -130,6 +131,18 @@ class Budget:
         self._run = run
         self._began = time.monotonic()
         self.spent = 0.0
+        self._paid_for_answers = 0.0
+
+    def pay_for_answers(self, costs: Iterable[float]) -> str:
+        """Count answers as they arrive, before they are scored; the limit if it is used up.
+
+        Scoring lags behind a fast target: by its count, every worker would go on asking.
+        """
+        self._paid_for_answers += sum(costs)
+        limit = self._run.max_cost
+        if limit is None or not self._paid_for_answers or self._paid_for_answers < limit:
+            return ""
+        return f"the budget of {limit:g} is used up: at least {self._paid_for_answers:g} spent"
 
     def reason_to_stop(self) -> str:
         """Which limit is used up; empty while none is."""
@@ -138,7 +151,7 @@ class Budget:
             return f"the budget of {run.max_minutes:g} minutes is used up"
         # Without any cost a limit of 0 is kept; the judge refuses every call then.
         if run.max_cost is not None and self.spent and self.spent >= run.max_cost:
-            return f"the budget of {run.max_cost:g} is used up: {self.spent:g} spent"
+            return f"the budget of {run.max_cost:g} is used up: at least {self.spent:g} spent"
         return ""
 
 

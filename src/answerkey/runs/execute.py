@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -250,9 +250,14 @@ def _ask_live_and_score(run: _Execution, to_ask: Iterator[Numbered], size: int) 
     store = run.store
     settings = run.prepared.suite.run
     ahead = {"ahead": 1} if run.stops_on_fail else {}
-    answers = ask_all(
-        run.prepared.target, to_ask, settings.workers, run.stop, store.add_answers, **ahead
-    )
+
+    def keep(answered: Sequence[Answered]) -> None:
+        store.add_answers(answered)
+        reason = run.budget.pay_for_answers(response.cost or 0.0 for _, _, response in answered)
+        if reason:
+            run.stop.set(reason)
+
+    answers = ask_all(run.prepared.target, to_ask, settings.workers, run.stop, keep, **ahead)
     with closing(answers) as batches:
         chunks = (chunk for answered in batches for chunk in in_chunks(answered, size))
         _score(run, chunks, live=True)
