@@ -181,6 +181,12 @@ def test_a_wrong_label_is_one_that_the_passages_contradict() -> None:
     assert explain(*asked, scores={"groundedness": Score(0.1)})[2] == Cause.NOT_RETRIEVED
 
 
+def test_an_answer_about_something_else_is_no_contradiction() -> None:
+    asked = ("Are you open on Sundays?", "12 Canal Street, beside the station.")
+    assert explain(*asked, "No, we are closed then.")[1] == Kind.OTHER
+    assert explain(asked[0], "We open at ten.", "No, we are closed then.")[1] == Kind.CONTRADICTS
+
+
 def test_labels_of_documents_come_before_the_words_of_passages() -> None:
     asked = ("How much leave?", "I don't know.", "25 days", ("Leave is 25 days.",))
     assert explain(*asked, relevant={})[2] == Cause.NOT_IN_DOCUMENTS

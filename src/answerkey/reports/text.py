@@ -31,12 +31,15 @@ _FAMILIES = {
         "exact_match keyword_recall token_f1 rouge_l chrf answer_agreement answer_correctness "
         "answer_hallucination groundedness factual_accuracy information_completeness "
         "number_close number_in_range contains contains_any not_contains regex "
-        "semantic_relevance answer_relevance context_relevance context_sufficiency"
+        "semantic_relevance answer_relevance context_relevance context_sufficiency "
+        "fact_recall fact_precision fact_f1 fact_contradictions hallucination self_knowledge "
+        "noise_sensitivity groundedness:words entailment"
     ),
     "communication": (
         "politeness executive_format presentation_quality answer_length citation_coverage "
-        "citation_validity abstention refusal"
+        "citation_validity citation_precision citation_recall citation_support abstention refusal"
     ),
+    "retrieval": "mrr map context_fact_recall context_utilisation",
     "operations": "latency_ms cost prompt_tokens completion_tokens route_score",
 }
 _FAMILY_OF = {metric: family for family, metrics in _FAMILIES.items() for metric in metrics.split()}

@@ -15,7 +15,7 @@ from answerkey.errors import InputError
 from answerkey.text import faq_tokens
 from answerkey.types import Passage, Question, Response
 
-NO_MATCH = "No match: no question of the FAQ shares a word with this one."
+NO_MATCH = "No match found: no question of the FAQ shares a word with this one."
 
 
 def token_cosine(a: frozenset[str], b: frozenset[str]) -> float:
