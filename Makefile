@@ -39,7 +39,7 @@ fuzz: $(READY)  ## hostile inputs for MINUTES; what fails is saved in tests/fuzz
 	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),20)
 
 $(CORE): pyproject.toml constraints.txt
-	@echo "installing answerkey into .venv (about 300 MB; no developers' tools) …"
+	@echo "installing answerkey into .venv (about 220 MB; no developers' tools) …"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable .

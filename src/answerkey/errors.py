@@ -71,6 +71,8 @@ class SettingsError(AnswerkeyError): ...
 
 class MissingPackage(AnswerkeyError):
     def __init__(self, package: str, extra: str) -> None:
+        # answerkey itself is installed already, so that pip only adds the packages of the extra: this
+        # works although answerkey is on no package index.
         super().__init__(f"{package} is not installed: pip install 'answerkey[{extra}]'")
 
 
