@@ -153,7 +153,7 @@ def test_the_p_of_many_preferences_is_the_exact_one() -> None:
 
 def test_rank_refuses_absurd_grades_and_takes_a_missing_ranking() -> None:
     """L8: an OverflowError and a TypeError reached the caller."""
-    with pytest.raises(InputError, match="a grade is not a finite number"):
+    with pytest.raises(InputError, match="more than 100 digits"):
         ak.rank({"q": {"a": 10**400}}, {"q": ["a"]}, ["ndcg@5"])
     nothing: Any = {"q": None}
     assert ak.rank({"q": ["a"]}, nothing, ["ndcg@5"]).mean["ndcg@5"] == 0.0
