@@ -9,7 +9,7 @@ from itertools import groupby
 import click
 
 from answerkey.cli.output import json_option, print_json, show
-from answerkey.metrics.registry import Metric, all_metrics, load_modules
+from answerkey.metrics.registry import PROVIDED, Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
 
@@ -61,7 +61,8 @@ def _metric_json(metric: Metric) -> dict[str, object]:
             for name in ("summary", "better", "needs", "uses", "empty", "unit", "version")
         },
         "tools": _tools(metric),
-        "settings": sorted(set(metric.keywords()) - {"embed", "judge", "words", "routes", "names"}),
+        # The rest of the keywords: models, judge and word lists are not set per metric.
+        "settings": sorted(set(metric.keywords()) - PROVIDED),
     }
 
 
