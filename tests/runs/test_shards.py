@@ -6,21 +6,25 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from tests.support.inline_pool import InlinePool
 from tests.support.results import latest_run
-from tests.support.stored_run import stored_scores
+from tests.support.stored_run import query, stored_scores
 
 import answerkey
+from answerkey.files import json_line
 from answerkey.runs.control import Options, Stop, Watch
 from answerkey.runs.execute import run_suite
 from answerkey.runs.manifest import write_manifest
+from answerkey.runs.records import to_json
 from answerkey.runs.resume import AlreadyFinished
+from answerkey.runs.run_writer import Scored
 from answerkey.runs.shard_worker import ShardTask
-from answerkey.runs.shards import SHARDS, cut, shard_size
-from answerkey.runs.store import read_manifest, read_outcomes
+from answerkey.runs.shards import CASES, SHARDS, cut, shard_size, take_over_shards
+from answerkey.runs.store import FolderStore, read_manifest, read_outcomes
 from answerkey.runs.suite import load_suite
 from answerkey.types import Case, Score
 
@@ -287,6 +291,7 @@ def test_a_damaged_shard_of_a_killed_run_loses_only_itself(live, tmp_path):
         shard.mkdir(parents=True)
         write_manifest(shard, replace(manifest, count=3).as_begun())
         shutil.copy(finished.folder / "run.sqlite", shard)
+        (shard / CASES).touch()
         if damaged:
             (shard / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"torn" * 5000)
     (finished.folder / "run.sqlite").unlink()
@@ -295,6 +300,27 @@ def test_a_damaged_shard_of_a_killed_run_loses_only_itself(live, tmp_path):
         live(resume=finished.folder)
     assert len(list(read_outcomes(finished.folder))) == 20
     assert not (finished.folder / SHARDS).exists()
+
+
+def test_a_damaged_shard_keeps_what_can_be_read(live, tmp_path):
+    (tmp_path / "repaired").touch()
+    finished, _ = live()
+    manifest = read_manifest(finished.folder)
+    first = next(read_outcomes(finished.folder))
+    shard = finished.folder / SHARDS / "000000"
+    shard.mkdir(parents=True)
+    write_manifest(shard, replace(manifest, count=3).as_begun())
+    late = [
+        Scored(place, replace(first, case=Case(f"c{place}", "?"))) for place in range(1000, 1003)
+    ]
+    lines = [json_line({"place": each.n, "case": to_json(each.outcome.case)}) for each in late]
+    (shard / CASES).write_bytes(b"\n".join(lines))
+    with closing(FolderStore(shard, manifest)) as store:
+        store.add_scores(late, with_answers=True)
+    query(shard, "DELETE FROM answers WHERE place = 1001")
+    take_over_shards(finished.folder, manifest)
+    ids = [outcome.case.id for outcome in read_outcomes(finished.folder)]
+    assert ids[20:] == ["c1000", "c1002"]
 
 
 def places(*numbers):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from contextlib import suppress
 
 from answerkey.errors import StorageError
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.run_writer import RunWriter, Scored
+from answerkey.runs.score import in_chunks
 from answerkey.types import Outcome
 
 _AT_ONCE = 256
@@ -31,12 +33,15 @@ def is_damaged(connection: sqlite3.Connection, repeats: Repeats) -> bool:
         return True
 
 
-def salvage(connection: sqlite3.Connection, places: int, writer: RunWriter) -> None:
-    """Copy each answer below `places` that can be read, with its verdict if that can be read."""
+def salvage(connection: sqlite3.Connection, places: Iterable[int], writer: RunWriter) -> None:
+    """Copy each answer at these places that can be read, with its verdict if that can be read.
+
+    The places are not read from the file: its list of them may be what is damaged.
+    """
     reader = RunReader(connection, Repeats())
-    for start in range(0, places, _AT_ONCE):
+    for chunk in in_chunks(places, _AT_ONCE):
         scored: list[Scored] = []
-        for place in range(start, min(start + _AT_ONCE, places)):
+        for place in chunk:
             outcome = _read_attempt(reader, place)
             if outcome is None:
                 _copy_answer(reader, place, writer)

@@ -23,7 +23,7 @@ from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Stop
 from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.records import to_json
-from answerkey.runs.state import Progress
+from answerkey.runs.state import Progress, RunState
 from answerkey.runs.store import FolderStore, is_run, lock_run, prepare_resume
 from answerkey.types import Case
 
@@ -144,8 +144,7 @@ class ShardedRun:
 
     def _start_again(self, pool: ShardPool, shard: _StartedShard) -> None:
         """Continue a shard whose process was lost; stop the run where that does not help."""
-        # Repairs a database that was cut short when it was created.
-        stored = prepare_resume(shard.folder).count(Progress.FINISHED)
+        stored = _repair_shard(shard.folder).count(Progress.FINISHED)
         shard.losses = 1 if stored > shard.stored else shard.losses + 1
         shard.stored = stored
         if shard.losses >= _MOST_LOSSES:
@@ -215,6 +214,11 @@ def read_shard(shard: Path) -> Iterator[Numbered]:
             yield stored.place, stored.case
 
 
+def _repair_shard(shard: Path) -> RunState:
+    """The state of a shard; a database that is damaged, or was not created to its end, is repaired."""
+    return prepare_resume(shard, (place for place, _ in read_shard(shard)))
+
+
 @contextmanager
 def shards_folder(folder: Path | None) -> Generator[Path]:
     """Where the shards of a run are; without a folder in a temporary one.
@@ -240,6 +244,6 @@ def take_over_shards(folder: Path, manifest: Manifest) -> None:
         for shard in sorted(path for path in home.iterdir() if is_run(path)):
             # The processes of a killed run end within a moment.
             with lock_run(shard, patience=10.0):
-                prepare_resume(shard)  # repairs a damaged database
+                _repair_shard(shard)
                 store.merge(shard)
     shutil.rmtree(home)

@@ -323,20 +323,23 @@ def _temporary_database() -> sqlite3.Connection:
 def _salvage_copy(connection: sqlite3.Connection, manifest: Manifest) -> sqlite3.Connection:
     copy = _temporary_database()
     rules = RowRules.of_manifest(manifest)
-    salvage(connection, _most_places(manifest), RunWriter(copy, rules))
+    salvage(connection, _all_places(manifest), RunWriter(copy, rules))
     connection.close()
     return copy
 
 
-def _most_places(manifest: Manifest) -> int:
-    """No answer of a run has this place or a later one."""
+def _all_places(manifest: Manifest) -> range:
+    """The places that answers of a run may have."""
     recorded = (manifest.records or {}).get("answers", 0)
     # A resumed run may keep the positions of cases that are gone: twice as many are plenty.
-    return 2 * max(recorded, (manifest.count or 0) * manifest.repeats.times)
+    return range(2 * max(recorded, (manifest.count or 0) * manifest.repeats.times))
 
 
-def prepare_resume(folder: Path) -> RunState:
-    """The state of a run to resume; a damaged database is replaced with what can be read of it."""
+def prepare_resume(folder: Path, places: Iterable[int] | None = None) -> RunState:
+    """The state of a run to resume; a damaged database is replaced with what can be read of it.
+
+    `places` are those of its answers, if they do not begin with 0.
+    """
     path = folder / DATABASE
     if (folder / _REPAIRED).exists():
         _put_repaired_in_place(folder)
@@ -349,7 +352,7 @@ def prepare_resume(folder: Path) -> RunState:
                 raise DamagedDatabase(path, "its structure is damaged")
             return RunReader(connection, repeats, path).read_state()
     except DamagedDatabase:
-        return _repair(folder)
+        return _repair(folder, places)
 
 
 def _put_repaired_in_place(folder: Path) -> None:
@@ -363,7 +366,7 @@ def _put_repaired_in_place(folder: Path) -> None:
     os.replace(folder / _REPAIRED, folder / DATABASE)
 
 
-def _repair(folder: Path) -> RunState:
+def _repair(folder: Path, places: Iterable[int] | None) -> RunState:
     manifest = stored_manifest(folder)
     rescued = folder / f".{DATABASE}.repaired"
     with suppress(FileNotFoundError):
@@ -372,7 +375,7 @@ def _repair(folder: Path) -> RunState:
     with closing(sqlite3.connect(rescued, isolation_level=None)) as target:
         create_tables(target)
         with suppress(StorageError), closing(open_to_read(folder)) as source:
-            salvage(source, _most_places(manifest), RunWriter(target, rules))
+            salvage(source, places or _all_places(manifest), RunWriter(target, rules))
         state = RunReader(target, rules.repeats, rescued).read_state()
     os.replace(rescued, folder / _REPAIRED)
     _put_repaired_in_place(folder)
