@@ -5,6 +5,9 @@
 DIR holds one folder per set with `dev.jsonl` in it, and `nli/` (see tools/local_judge/data.py). The first run with a new
 entailment model takes about 20 minutes, most of them for the model; what it says is kept in --keep, so that a second run
 takes minutes. The seed makes it repeatable. `--only` fits one part and leaves the rest of the page as it is.
+
+After a new entailment model, `--model-only --share 0.25` is the short way: it fits only the parts that use the model, on a
+quarter of the questions, prints the figures and leaves the page as it is.
 """
 
 from __future__ import annotations
@@ -49,11 +52,12 @@ from tools.local_judge.measure import (  # noqa: E402
 )
 from tools.local_judge.report import Line, filled  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
+from tools.train_entailment.sources import fraction  # noqa: E402
 
 from answerkey.cache import DiskCache  # noqa: E402
 from answerkey.entailment.packaged import PACKAGED, EntailmentModel  # noqa: E402
 from answerkey.language.sentences import pieces  # noqa: E402
-from answerkey.metrics.agreement.answer_agreement import ruled  # noqa: E402
+from answerkey.metrics.agreement.answer_agreement import rule_odds  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
 from answerkey.metrics.grounding.groundedness import MODEL_FEATURE, probability  # noqa: E402
 
@@ -69,15 +73,23 @@ def main() -> None:
         tables |= fit_grounding(options)
     if options.only != "groundedness":
         tables |= fit_agreement(options)
+    if options.model_only:
+        print(filled("".join(_place(name) for name in tables), tables))
+        return
     docs = ROOT / "docs" / "validity_tables.md"
     docs.write_text(filled(docs.read_text(encoding="utf-8"), tables), encoding="utf-8")
     _say("wrote docs/validity_tables.md")
 
 
+def _place(name: str) -> str:
+    return f"<!-- table {name} -->\n<!-- end -->\n"
+
+
 def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
     seed = options.seed
-    _say("how informative each word is")
-    _write("grounding/rarity", {"stems": rarity(options.data)})
+    if not options.model_only:
+        _say("how informative each word is")
+        _write("grounding/rarity", {"stems": rarity(options.data)})
     options.keep.mkdir(parents=True, exist_ok=True)
     model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
     model.runner.threads = (
@@ -91,7 +103,8 @@ def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
         _say(f"fitting {name}")
         own = grounding_study.cross_validated(tables, by_model, seed)
         fitted[name] = (own, grounding_study.left_out(tables, by_model, seed))
-        _write(f"grounding/{name}", grounding_study.written(tables, own, by_model, seed))
+        if by_model or not options.model_only:
+            _write(f"grounding/{name}", grounding_study.written(tables, own, by_model, seed))
     _say("measuring")
     return {
         "groundedness": grounding_lines(tables, fitted, seed),
@@ -104,14 +117,17 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     _say("fitting agreement")
     file = METRICS / "agreement" / "fitted" / "agreement.json"
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    _write(
-        "agreement/agreement", before | {"rarity": correctness_study.rarity(options.data)}
-    )  # the features ask for it
-    answers = correctness_study.read_answers(options.data)
+    if not options.model_only:
+        # The features ask for it.
+        _write("agreement/agreement", before | {"rarity": correctness_study.rarity(options.data)})
+    answers = correctness_study.read_answers(options.data, options.share)
     scores = correctness_study.cross_validated(answers, options.seed)
     _say("asking the entailment model about the answers")
     second = correctness_study.second(answers, scores, options.seed)
-    _write("agreement/agreement", correctness_study.written(answers, scores, second, options.seed))
+    numbers = correctness_study.written(answers, scores, second, options.seed)
+    if options.model_only:
+        numbers = before | {"with_model": numbers["with_model"]}
+    _write("agreement/agreement", numbers)
     _say("measuring agreement")
     return {
         "answer_agreement": correctness_lines(answers, scores, second, options.seed),
@@ -134,6 +150,12 @@ def _options() -> argparse.Namespace:
         help="where its outputs are kept",
     )
     parser.add_argument("--only", choices=("groundedness", "agreement"), help="fit this part alone")
+    parser.add_argument(
+        "--model-only", action="store_true", help="fit only the parts that use the entailment model"
+    )
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="the share of the questions to fit on, by hash"
+    )
     parser.add_argument("--seed", type=int, default=7)
     return parser.parse_args()
 
@@ -160,7 +182,11 @@ def rarity(data: Path) -> dict[str, float]:
 
 def _table(name: str, model: EntailmentModel, options: argparse.Namespace) -> Table:
     _say(f"features of {name}")
-    rows = grounding_rows(options.data, name)
+    rows = [
+        row
+        for row in grounding_rows(options.data, name)
+        if fraction(f"share {row.group}") < options.share
+    ]
     return table(
         with_edits(rows, EDITS_A_SET, options.seed) if name in FITTED_SETS else rows, model
     )
@@ -275,7 +301,9 @@ def correctness_lines(
     chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in systems)]
     lines: list[Line] = []
     for name, mask in [*chosen, ("answers written for it", answers.held & (models == "written"))]:
-        rules = np.array([ruled(f) for f, used in zip(answers.found, mask, strict=True) if used])
+        rules = np.array(
+            [rule_odds(f) for f, used in zip(answers.found, mask, strict=True) if used]
+        )
         labels, given, words = (
             answers.labels[mask],
             _chance(scores[mask] + rules),

@@ -22,6 +22,7 @@ from tools.local_judge.data import CORRECTNESS_SET, read_lines
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import folds
 from tools.local_judge.near_copies import near_copies
+from tools.train_entailment.sources import fraction
 from tools.train_entailment.written import answers_of, is_question_held_out, written_lines
 
 from answerkey.metrics.agreement.answer_agreement import BESIDE, BEST_OF, second_rows, word_features
@@ -117,11 +118,12 @@ def rarity(data: Path) -> dict[str, float]:
     }
 
 
-def read_answers(data: Path) -> Answers:
-    """`rarity` must be in place: features ask for it."""
+def read_answers(data: Path, share: float = 1.0) -> Answers:
+    """The answers to that share of the questions. `rarity` must be in place: features ask for it."""
     lines = read_lines(data, CORRECTNESS_SET)
     made = [Made(line, line["answer"], line["reference"], line["label"]) for line in lines]
     made += [*_written(), *_cases()]
+    made = [each for each in made if fraction(f"share {each.line['group']}") < share]
     pairs = [
         (Case("", each.line["question"], expected=tuple(each.expected)), Response(each.answer))
         for each in made

@@ -109,15 +109,16 @@ def _replace(
     return changed.answer if changed else None
 
 
-def combined_answers(name: str) -> Iterator[Graded]:
-    """Six answers to each question of a file in `written/`, the same each time."""
+def combined_answers(name: str, rounds: int = 1) -> Iterator[Graded]:
+    """In each round six answers to each question of a file in `written/`, the same each time."""
     with (WRITTEN / f"{name}.jsonl").open(encoding="utf-8") as lines:
         for line in map(json.loads, lines):
-            yield from _combine(line)
+            rng = random.Random(line["question"])
+            for _ in range(rounds):
+                yield from _combine(line, rng)
 
 
-def _combine(line: dict[str, Any]) -> Iterator[Graded]:
-    rng = random.Random(line["question"])
+def _combine(line: dict[str, Any], rng: random.Random) -> Iterator[Graded]:
     count = len(line["facts"])
     expected = " ".join(fact[0] for fact in line["facts"])
     # 1 is a right fact, 0 a missing one, -1 a wrong one.

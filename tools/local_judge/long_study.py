@@ -47,6 +47,8 @@ def main() -> None:
         "graded facts": list(graded_facts(FACTS)),
         "combined facts": list(combined_answers("long_answers")),
         "combined facts 2": list(combined_answers("long_answers_2")),
+        "combined facts 3": list(combined_answers("long_answers_3", rounds=2)),
+        "combined facts 4": list(combined_answers("long_answers_4", rounds=2)),
     }
     lines = [measure(name, graded) for name, graded in sets.items()]
     PAGE.write_text(filled(PAGE.read_text("utf-8"), {"long_answers": lines}), encoding="utf-8")

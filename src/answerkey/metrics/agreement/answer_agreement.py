@@ -19,7 +19,7 @@ from answerkey.language.frames import without_frame
 from answerkey.language.refusal import answering_part, refusal
 from answerkey.language.sentences import language_of, pieces, sentence_spans
 from answerkey.metrics.agreement.comparable import read
-from answerkey.metrics.agreement.features import compare, repeats, says_more
+from answerkey.metrics.agreement.features import compare_answers, repeats, says_more
 from answerkey.metrics.agreement.long_answers import LongVerdict, long_verdicts
 from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
@@ -33,9 +33,8 @@ BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over a
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
-MOST = (
-    0.7  # share of the question's words in what an answer declines: then it declines what was asked
-)
+# Share of the question's words in what an answer declines: from here on it declines what was asked.
+MOST = 0.7
 # The fitted models know the rules' log-odds as one feature. The part above FROM counts once more, and what the models often
 # miss overrules them: a different sign or bound, an answer that is denied, and junk.
 SURELY_RULED = 0.6
@@ -84,15 +83,15 @@ def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = No
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
     if pair_model is not None and not pair_model.is_fitted:
         return own_agreement(pairs, pair_model)
-    found = [word_features(*pair) for pair in pairs]
+    features = [word_features(*pair) for pair in pairs]
     odds = iter(
         agreement_odds(
-            [f for f in found if f], [pair for pair, f in zip(pairs, found, strict=True) if f]
+            [f for f in features if f], [pair for pair, f in zip(pairs, features, strict=True) if f]
         )
     )
     return [
         _score(pair, f, next(odds), verdict) if f else Score(0.0, "the answer is empty")
-        for pair, f, verdict in zip(pairs, found, long_verdicts(pairs), strict=True)
+        for pair, f, verdict in zip(pairs, features, long_verdicts(pairs), strict=True)
     ]
 
 
@@ -164,7 +163,7 @@ def with_models(
             for n in places
         ]
         odds[places] = second.log_odds(_matrix(inputs, second.features))
-    odds = odds + [ruled(f) for f in features]
+    odds = odds + [rule_odds(f) for f in features]
     for n, (f, row) in enumerate(zip(features, rows, strict=True)):
         if _shares_nothing(f) and not (row and row["model"] > 0):
             odds[n] = min(odds[n], UNRELATED)
@@ -178,7 +177,7 @@ def _shares_nothing(f: Mapping[str, float]) -> bool:
     return not words and not facts and f["partial"] < 0.6
 
 
-def ruled(f: Mapping[str, float]) -> float:
+def rule_odds(f: Mapping[str, float]) -> float:
     """What the rules add to the fitted log-odds."""
     odds = f["by_rules"]
     beyond = math.copysign(max(0.0, abs(odds) - FROM), odds)
@@ -224,11 +223,13 @@ def compared_with(answer: str, expected: Sequence[str], question: str) -> list[d
     """
     listed = references(expected)
     telling = [
-        wanted for wanted in listed if not repeats(wanted, question) and not _SURNAME.match(wanted)
+        reference
+        for reference in listed
+        if not repeats(reference, question) and not _SURNAME.match(reference)
     ]
     if len(telling) < ALIASES or _OFFERS.search(question) or not says_more(answer, question):
         telling = listed
-    return [compare(answer, wanted, question) for wanted in telling]
+    return [compare_answers(answer, reference, question) for reference in telling]
 
 
 def references(expected: Sequence[str]) -> list[str]:
@@ -252,8 +253,7 @@ def references(expected: Sequence[str]) -> list[str]:
     return [
         text
         for text in distinct.values()
-        if not (found := _INVERTED.match(text))
-        or f"{found[2]} {found[1]}".casefold() not in distinct
+        if not (name := _INVERTED.match(text)) or f"{name[2]} {name[1]}".casefold() not in distinct
     ]
 
 
@@ -286,21 +286,21 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict
     notes = _notes(f)
     if verdict:
         notes.append(f"{verdict.recall.value:.0%} of the expected facts are there")
-    wanted = should_decline(case)
-    given = refusal(response.answer or "")
+    must_decline = should_decline(case)
+    declined = refusal(response.answer or "")
     if (
-        given == "partial"
+        declined == "partial"
         and not f["contains"]
         and _declines_what_was_asked(case.question, response.answer or "")
     ):
-        given = "full"
-    if given == "full" or (wanted and given == "none" and not f["contains"]):
-        value = float(wanted and given == "full")
-        if wanted:
+        declined = "full"
+    if declined == "full" or (must_decline and declined == "none" and not f["contains"]):
+        value = float(must_decline and declined == "full")
+        if must_decline:
             declines = "the answer declines, as expected"
         else:
             declines = "the answer declines"
-        notes = [declines if given == "full" else "the answer should decline, and doesn't"]
+        notes = [declines if declined == "full" else "the answer should decline, and doesn't"]
     if UNSURE[0] <= value <= UNSURE[1]:
         notes.append("weak evidence: close to 50 %")
     if language_of(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
@@ -314,8 +314,8 @@ def _declines_what_was_asked(question: str, answer: str) -> bool:
     """Whether the sentences of a partial refusal that decline have most of the question's words."""
     kept = answering_part(answer)
     declined = " ".join(answer[a:b] for a, b in sentence_spans(answer) if answer[a:b] not in kept)
-    asked = _stems(question)
-    return bool(asked) and len(asked & _stems(declined)) >= MOST * len(asked)
+    topic = _stems(question)
+    return bool(topic) and len(topic & _stems(declined)) >= MOST * len(topic)
 
 
 def _stems(text: str) -> set[str]:
@@ -349,7 +349,7 @@ def _notes(f: Mapping[str, float]) -> list[str]:
     if f["other_sign"]:
         notes.append("the figure is on the other side of zero")
     if f["other_bound"]:
-        notes.append("the figure is the most for the least")
+        notes.append('says "at most" for "at least", or the other way round')
     if f["exchanged"]:
         notes.append("a figure of something else, or with the other direction")
     if f["other_quantity"] and not f["contains"]:

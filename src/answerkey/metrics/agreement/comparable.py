@@ -113,7 +113,7 @@ def read(text: str) -> Text:
         content=content or stems,
         vocabulary=frozenset(stems),
         joined=" " + " ".join(stems) + " ",
-        squashed=_SQUASHED.sub("", unaccented(plain.lower())),
+        squashed=_SQUASHED.sub("", remove_accents(plain.lower())),
         figures=figures(plain)[:FIGURES_READ],
         dates=dates(plain),
         names=frozenset(word.stem for word in words if word.capital),
@@ -139,7 +139,7 @@ def plainly(text: str) -> str:
     return _UK.sub("UK", plain)
 
 
-def unaccented(text: str) -> str:
+def remove_accents(text: str) -> str:
     if text.isascii():
         return text
     return "".join(

@@ -14,7 +14,7 @@ from answerkey.language.quantities import Figure, in_unit
 from answerkey.language.refusal import refusal
 from answerkey.language.stems import stem
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
-from answerkey.metrics.agreement.figure_context import implied
+from answerkey.metrics.agreement.figure_context import implied_figures
 from answerkey.metrics.agreement.rules import conclusions
 from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
 
@@ -28,14 +28,12 @@ _ASKS = {
 }
 _DIGIT = re.compile(r"\d")
 _SAME_WORD = 0.9
-_LOOKED_THROUGH = (
-    500,
-    4000,
-)  # characters of the expected text and of the answer compared for near copies
+# Characters of the expected text and of the answer that are compared for near copies.
+_LOOKED_THROUGH = (500, 4000)
 _HEAD = re.compile(r"[,(\[;:]")
 
 
-def compare(answer: str, reference: str, question: str) -> dict[str, float]:
+def compare_answers(answer: str, reference: str, question: str) -> dict[str, float]:
     """The features of one answer against one expected answer."""
     said = read(answer)
     wanted = read(reference)
@@ -43,7 +41,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     if _same_letters(said, wanted):
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
-    said = replace(said, figures=(*said.figures, *implied(said, wanted, key)))
+    said = replace(said, figures=(*said.figures, *implied_figures(said, wanted, key)))
     # In the order of the text: the order of a set differs between processes, and would decide ties.
     near = {token: closest(token, said, wanted, key) for token in dict.fromkeys(wanted.content)}
     new = [token for token in wanted.content if token not in asked.vocabulary]
@@ -170,15 +168,15 @@ def _hits(words: Sequence[Word], wanted: Text) -> float:
 
 def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, float]:
     """Figures of the question are ignored, and so are years next to other figures."""
-    given = {figure.value for figure in asked.figures}
-    key = [figure for figure in wanted if figure.value not in given]
+    question_values = {figure.value for figure in asked.figures}
+    key = [figure for figure in wanted if figure.value not in question_values]
     key = [figure for figure in key if not figure.year] or key
-    found = [any(figures_agree(figure, other) for other in said.figures) for figure in key]
-    fresh = [figure for figure in said.figures if figure.value not in given]
+    hits = [any(figures_agree(figure, other) for other in said.figures) for figure in key]
+    fresh = [figure for figure in said.figures if figure.value not in question_values]
     return {
         "figures": min(3.0, len(key)),
-        "figures_found": _mean([float(hit) for hit in found]) if key else 0.5,
-        "figures_wrong": float(bool(key) and bool(fresh) and not any(found)),
+        "figures_found": _mean([float(hit) for hit in hits]) if key else 0.5,
+        "figures_wrong": float(bool(key) and bool(fresh) and not any(hits)),
     }
 
 

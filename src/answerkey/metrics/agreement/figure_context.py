@@ -30,15 +30,15 @@ _FIGURES_READ = 12
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 
 
-def moved(text: Text) -> frozenset[tuple[float, float]]:
+def changes_in(text: Text) -> frozenset[tuple[float, float]]:
     """The changes in a text as (before, after): `from 4.1 to 5.3`, `to 5.3 from 4.1`; and ratios, `4:1`."""
-    found = [(m[1], m[2]) for pattern in (_FROM_TO, _RATIO) for m in pattern.finditer(text.plain)]
-    found += [(m[2], m[1]) for m in _TO_FROM.finditer(text.plain)]
-    ends = [(figures(before), figures(after)) for before, after in found]
+    spans = [(m[1], m[2]) for pattern in (_FROM_TO, _RATIO) for m in pattern.finditer(text.plain)]
+    spans += [(m[2], m[1]) for m in _TO_FROM.finditer(text.plain)]
+    ends = [(figures(before), figures(after)) for before, after in spans]
     return frozenset((one[0].value, other[0].value) for one, other in ends if one and other)
 
 
-def _bound(text: Text, figure: Figure) -> int:
+def _bound_of(text: Text, figure: Figure) -> int:
     """1 for `at least 5`, -1 for `at most 5`, else 0."""
     start, end = figure.span
     for pattern, side in _BOUNDS:
@@ -52,8 +52,8 @@ def other_bound(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) ->
     limit = {"minimum": 1, "maximum": -1}
     sought = sum(side for word, side in limit.items() if word in asked.vocabulary)
     for figure in key:
-        bounds = {_bound(said, other) for other in said.figures if figures_agree(figure, other)}
-        if bounds and bounds == {-(_bound(wanted, figure) or sought)} - {0}:
+        bounds = {_bound_of(said, other) for other in said.figures if figures_agree(figure, other)}
+        if bounds and bounds == {-(_bound_of(wanted, figure) or sought)} - {0}:
             return True
     return False
 
@@ -73,17 +73,17 @@ class _Labelled:
         return ([mark.side for mark in marks(clause) if mark.axis == RISE] or [0])[-1]
 
 
-def _labelled(text: Text) -> list[_Labelled]:
-    found = [figure for figure in text.figures if not figure.year][:_FIGURES_READ]
-    ends = [0, *(figure.span[1] for figure in found)]
-    starts = [*(figure.span[0] for figure in found), len(text.plain)]
+def _label_figures(text: Text) -> list[_Labelled]:
+    stated = [figure for figure in text.figures if not figure.year][:_FIGURES_READ]
+    ends = [0, *(figure.span[1] for figure in stated)]
+    starts = [*(figure.span[0] for figure in stated), len(text.plain)]
     return [
         _Labelled(
             figure,
             read(_SENTENCE_END.split(text.plain[ends[n] : starts[n]])[-1]),
             read(_SENTENCE_END.split(text.plain[ends[n + 1] : starts[n + 1]])[0]),
         )
-        for n, figure in enumerate(found)
+        for n, figure in enumerate(stated)
     ]
 
 
@@ -92,14 +92,14 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
 
     `assets of 5 and debts of 3` for `assets of 3 and debts of 5`; `fell 2 % to 9` for `rose 2 % to 9`.
     """
-    sought = _labelled(wanted)
-    given = _labelled(said)
+    sought = _label_figures(wanted)
+    stated = _label_figures(said)
     pairs = [
         (ours, theirs)
         for ours in sought
-        for theirs in given
+        for theirs in stated
         if figures_agree(ours.figure, theirs.figure)
-        and _once(ours, given)
+        and _once(ours, stated)
         and _once(theirs, sought)
     ]
     if any(ours.direction * theirs.direction < 0 for ours, theirs in pairs):
@@ -137,10 +137,10 @@ def _label(one: _Labelled, side: str) -> frozenset[str]:
 
 def differences(text: Text) -> list[float]:
     """By how much each change in a text is: 1.2 for `from 4.1 to 5.3`."""
-    return [abs(after - before) for before, after in moved(text)]
+    return [abs(after - before) for before, after in changes_in(text)]
 
 
-def implied(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Figure, ...]:
+def implied_figures(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Figure, ...]:
     """The expected figures of a change that an answer gives as the change and one end: `fell by 1.2 to 4.1`."""
     values = [abs(figure.value) for figure in said.figures]
 
@@ -148,7 +148,7 @@ def implied(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Figure, ..
         return any(math.isclose(value, other, rel_tol=1e-6) for other in values)
 
     changes = [
-        ends for ends in moved(wanted) if has(abs(ends[1] - ends[0])) and any(map(has, ends))
+        ends for ends in changes_in(wanted) if has(abs(ends[1] - ends[0])) and any(map(has, ends))
     ]
     return tuple(figure for figure in key if any(figure.value in ends for ends in changes))
 

@@ -16,7 +16,7 @@ _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 
 def names_of(words: Sequence[Word], asked: Text) -> list[str]:
     """The names that are not in the question: words with a capital, not only because they begin a sentence."""
-    found: list[str] = []
+    names: list[str] = []
     for n, word in enumerate(words):
         if not word.capital or word.stem in asked.vocabulary or word.stem[0].isdigit():
             continue
@@ -28,11 +28,11 @@ def names_of(words: Sequence[Word], asked: Text) -> list[str]:
         if first and not (follows and words[n + 1].sentence == word.sentence):
             continue
         if word.stem not in stem_list("titles") and word.stem not in _NOT_NAMES:
-            found.append(word.stem)
-    return found
+            names.append(word.stem)
+    return names
 
 
-def swapped(said: Text, wanted: Text) -> float:
+def name_exchange(said: Text, wanted: Text) -> float:
     """1 for the expected words with one name exchanged, a third for another word, else 0."""
     if abs(len(wanted.tokens) - len(said.tokens)) > 1 or len(wanted.tokens) > 200:
         return 0.0

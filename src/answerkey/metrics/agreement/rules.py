@@ -16,9 +16,9 @@ from answerkey.language.quantities import Figure, figures
 from answerkey.language.stems import stem
 from answerkey.metrics.agreement.comparable import Text
 from answerkey.metrics.agreement.figure_context import (
+    changes_in,
     differences,
     figures_exchanged,
-    moved,
     other_bound,
     other_sign,
 )
@@ -59,7 +59,7 @@ def conclusions(
     needs_differ = _needs_what_the_other_does_not(said, expected)
     if needs_differ:
         side = min(side, 0.0)
-    reversals = {(after, before) for before, after in moved(expected)}
+    reversals = {(after, before) for before, after in changes_in(expected)}
     return {
         "same_side": side,
         "opposed_side": float(
@@ -69,7 +69,7 @@ def conclusions(
         ),
         "other_sign": float(other_sign(said, expected, sought)),
         "other_bound": float(other_bound(said, expected, question, key)),
-        "reversed": float(bool(reversals & moved(said) - moved(expected))),
+        "reversed": float(bool(reversals & changes_in(said) - changes_in(expected))),
         "exchanged": float(figures_exchanged(said, expected)),
         "other_quantity": float(
             _has_other_unit(said, sought) or _other_quantity(said, expected, question, sought)

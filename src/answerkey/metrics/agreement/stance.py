@@ -116,7 +116,7 @@ def _wording(plain: str) -> Text:
 def marks(plain: str) -> tuple[Mark, ...]:
     """Every word of a text that has an opposite, with its side."""
     words = _wording(plain).words
-    found: list[Mark] = []
+    marked: list[Mark] = []
     for at, word in enumerate(words):
         places = poles().get(word.stem, ())
         if not places or (word.stem == "may" and word.capital and at):
@@ -125,10 +125,10 @@ def marks(plain: str) -> tuple[Mark, ...]:
         must_not = word.stem in {"must", "mustn"} and _negated_after(words, at)
         left, right = _beside_than(words, at) or _around(words, at)
         if must_not:
-            found.append(Mark(word.stem, _ALLOW, -1, left, right))
+            marked.append(Mark(word.stem, _ALLOW, -1, left, right))
             continue
-        found += [Mark(word.stem, axis, side * flip, left, right) for axis, side in places]
-    return tuple(found)
+        marked += [Mark(word.stem, axis, side * flip, left, right) for axis, side in places]
+    return tuple(marked)
 
 
 def _beside_than(words: Sequence[Word], at: int) -> tuple[frozenset[str], frozenset[str]] | None:
@@ -179,15 +179,15 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
     """
     if max(len(said.words), len(wanted.words)) > LONGEST:
         return 0
-    negative = negated(wanted, said.vocabulary), negated(said, wanted.vocabulary)
-    if all(negative) and _crossed(said, wanted, *negative):
+    negative = negated_words(wanted, said.vocabulary), negated_words(said, wanted.vocabulary)
+    if all(negative) and _deny_each_other(said, wanted, *negative):
         return -0.5
     names = said.names & wanted.names
-    sides: set[int] = set(_exchanged(said, wanted, names))
-    given = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo]
+    sides: set[int] = set(_exchanged_verbs(said, wanted, names))
+    own = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo]
     sought = marks(wanted.plain)
-    for axis in {mark.axis for mark in given} & {mark.axis for mark in sought}:
-        ours, theirs = ([mark for mark in some if mark.axis == axis] for some in (sought, given))
+    for axis in {mark.axis for mark in own} & {mark.axis for mark in sought}:
+        ours, theirs = ([mark for mark in some if mark.axis == axis] for some in (sought, own))
         if axis < 0 and len(ours) == len(theirs) == 1:
             order = word_order(
                 (ours[0].left, ours[0].right), (theirs[0].left, theirs[0].right), names
@@ -208,12 +208,14 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
     return -0.5
 
 
-def _crossed(said: Text, wanted: Text, ours: frozenset[str], theirs: frozenset[str]) -> bool:
+def _deny_each_other(
+    said: Text, wanted: Text, ours: frozenset[str], theirs: frozenset[str]
+) -> bool:
     """Whether each text has what the other negates: `in the morning, not at night` and `at night, not in the morning`."""
     return ours <= frozenset(said.content) - theirs and theirs <= frozenset(wanted.content) - ours
 
 
-def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]:
+def _exchanged_verbs(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]:
     """-1 for each verb of both texts with the same two names on the other sides: `Orion acquired Delta`."""
     if len(names) < 2:
         return
@@ -231,7 +233,7 @@ def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]
             yield -1
 
 
-def negated(text: Text, known: frozenset[str]) -> frozenset[str]:
+def negated_words(text: Text, known: frozenset[str]) -> frozenset[str]:
     """The words that a negation or a prefix negates, among those known: `roaming` of `no roaming`, `lock` of `unlocked`."""
     words = _wording(text.plain).words
     places = [
@@ -239,25 +241,25 @@ def negated(text: Text, known: frozenset[str]) -> frozenset[str]:
         for at, word in enumerate(words)
         if word.content and (word.stem in known or has_root(word.stem, known))
     ]
-    found = {token for at, token in places if _is_negated(words, at)}
-    found -= {token for at, token in places if not _is_negated(words, at)}
+    tokens = {token for at, token in places if _is_negated(words, at)}
+    tokens -= {token for at, token in places if not _is_negated(words, at)}
     bare = {
         _PREFIX.sub("", word.stem, count=1)
         for word in words
         if word.stem not in known and _PREFIX.match(word.stem)
     }
-    return frozenset(found | (bare & known))
+    return frozenset(tokens | (bare & known))
 
 
 def focus(text: Text, wanted: Text, key: Sequence[Figure]) -> Text:
     """The sentence of a text that has most of the expected figures and words; the first of several."""
     sought = frozenset(wanted.content)
 
-    def shared(sentence: Text) -> tuple[bool, int]:
+    def count_shared(sentence: Text) -> tuple[bool, int]:
         has = bool(key) and any(figures_agree(key[0], figure) for figure in sentence.figures)
         return has, len(sought & sentence.vocabulary)
 
-    return max(sentences(text), key=shared, default=text)
+    return max(sentences(text), key=count_shared, default=text)
 
 
 def sentences(text: Text) -> list[Text]:
@@ -277,14 +279,14 @@ def stance(text: Text, question: Text) -> float:
     said = _SAID.search(text.plain)
     if said:
         return -1.0 if said[1].lower() in _NO else 1.0
-    asked = _ASKS_YES_NO.search(question.plain)
-    if not asked:
+    yes_no = _ASKS_YES_NO.search(question.plain)
+    if not yes_no:
         return 0.0
     if briefly := _BRIEFLY.match(text.plain):
         if briefly["no"] or briefly["negated"]:
             return -1.0
         return 1.0
-    topic = read(asked[0])
+    topic = read(yes_no[0])
     if (limit := _NO_MORE.search(text.plain)) and limit[1].lower() in topic.vocabulary:
         return -_IMPLIED  # the very words of the question
     shared = [

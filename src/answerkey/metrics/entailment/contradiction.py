@@ -6,8 +6,8 @@ from answerkey.language.figure_match import figures_agree
 from answerkey.language.quantities import Figure
 from answerkey.language.words import opposites, poles, stem_list
 from answerkey.metrics.agreement.comparable import Text, read
-from answerkey.metrics.agreement.replacements import swapped
-from answerkey.metrics.agreement.stance import direction, negated, relation, sentences
+from answerkey.metrics.agreement.replacements import name_exchange
+from answerkey.metrics.agreement.stance import direction, negated_words, relation, sentences
 
 _ANSWERS = frozenset({"yes", "ye", "no"})
 _SAME_TOPIC = 0.5
@@ -41,10 +41,12 @@ def contradicts(statement: str, evidence: str) -> bool:
     if abs(len(wanted.words) - len(said.words)) <= _ONE_CLAUSE:
         denied = (said.negations > 0) != (wanted.negations > 0)
     else:  # a negation in another clause of a long sentence says nothing about the statement
-        denied = bool(negated(said, wanted.vocabulary)) != bool(negated(wanted, said.vocabulary))
+        denied = bool(negated_words(said, wanted.vocabulary)) != bool(
+            negated_words(wanted, said.vocabulary)
+        )
     if shared >= _SAME_WORDS and turned != denied:
         return True
-    return swapped(said, wanted) == 1.0
+    return name_exchange(said, wanted) == 1.0
 
 
 def surely_contradicts(statement: str, evidence: str) -> bool:

@@ -160,16 +160,16 @@ def _scores(pairs: Sequence[Pair], without_passages: str, model: PairModel | Non
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
         part = pairs[start : start + ANSWERS_AT_ONCE]
         answers = list(read_answers(part, model))
-        by_sentence = _score_sentences(answers)
+        by_sentence = score_sentences(answers)
         for (case, response), answer, fitted in zip(part, answers, by_sentence, strict=True):
             if skip and not response.passages:
                 scores.append(Score.not_applicable("no passages retrieved"))
             else:
-                scores.append(_score(answer, case.question, fitted))
+                scores.append(score_answer(answer, case.question, fitted))
     return scores
 
 
-def _score_sentences(answers: Sequence[ReadAnswer]) -> list[Floats]:
+def score_sentences(answers: Sequence[ReadAnswer]) -> list[Floats]:
     """The detector's scores of each answer's sentences, from one call for all of them."""
     scores: list[Floats] = [np.zeros(0)] * len(answers)
     for by_model in (False, True):
@@ -187,7 +187,7 @@ def _score_sentences(answers: Sequence[ReadAnswer]) -> list[Floats]:
     return scores
 
 
-def _score(answer: ReadAnswer, question: str, fitted: Floats) -> Score:
+def score_answer(answer: ReadAnswer, question: str, fitted: Floats) -> Score:
     if refusal(answer.text) == "full":
         return Score.not_applicable("the answer declines and claims nothing")
     if not answer.sentences:
