@@ -42,6 +42,11 @@ def arguments() -> argparse.ArgumentParser:
         command.add_argument(
             "--rate", type=float, default=1.5e-4, help="the learning rate; default 1.5e-4"
         )
+        command.add_argument(
+            "--teacher",
+            type=Path,
+            help="an exported entailment.onnx whose probabilities are learnt beside the labels",
+        )
     decay.add_argument("--minutes", type=float, default=40)
     decay.add_argument("--name", default="decay", help="the branch's folder inside --work")
     average = commands.add_parser("average", help="the mean of phases that ran side by side")
@@ -157,11 +162,23 @@ def run_training(options: argparse.Namespace) -> None:
     settings = train.Settings(seed=options.seed, rate=options.rate)
     if options.command == "train":
         train.stable(
-            options.work, options.weights, options.data, settings, options.minutes, options.start
+            options.work,
+            options.weights,
+            options.data,
+            settings,
+            options.minutes,
+            options.start,
+            options.teacher,
         )
     else:
         train.decay(
-            options.work, options.name, options.weights, options.data, settings, options.minutes
+            options.work,
+            options.name,
+            options.weights,
+            options.data,
+            settings,
+            options.minutes,
+            options.teacher,
         )
 
 

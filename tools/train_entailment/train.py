@@ -16,8 +16,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import onnxruntime
 import torch
 from tokenizers import Tokenizer
+from torch import Tensor
 from tools.train_entailment.data import (
     LATE,
     STABLE,
@@ -57,6 +59,8 @@ class Settings:
     every_seconds: float = 600
     held_rows: int = 1500
     bfloat16: bool = True
+    # The share of the loss that follows the teacher's probabilities, where there is a teacher.
+    teacher_share: float = 0.4
 
 
 class Encoder:
@@ -78,17 +82,42 @@ class Encoder:
         return encoded
 
 
+class Teacher:
+    """An exported entailment model with the same vocabulary; its probabilities are soft labels."""
+
+    def __init__(self, path: Path) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # as the training itself: the machine has other work
+        self.session = onnxruntime.InferenceSession(path, options)
+
+    def probabilities(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        names = ("input_ids", "attention_mask", "token_type_ids")
+        inputs = {
+            name: tensor.to(torch.int32).numpy()
+            for name, tensor in zip(names, (ids, mask, types), strict=True)
+        }
+        (logits,) = self.session.run(["logits"], inputs)
+        return torch.softmax(torch.from_numpy(logits), -1)
+
+
 class Trainer:
     """One phase of training; `folder` has its checkpoints."""
 
     def __init__(
-        self, work: Path, folder: str, weights: Path, data: Path, settings: Settings
+        self,
+        work: Path,
+        folder: str,
+        weights: Path,
+        data: Path,
+        settings: Settings,
+        teacher: Path | None = None,
     ) -> None:
         torch.set_num_threads(1)
         torch.set_flush_denormal(True)
         self.work, self.folder, self.settings = work, work / folder, settings
         self.folder.mkdir(parents=True, exist_ok=True)
         self.encoder = Encoder(weights)
+        self.teacher = Teacher(teacher) if teacher else None
         self.model = from_weights(weights, settings.seed)
         rows = split(read(data))
         self.split = rows
@@ -176,6 +205,11 @@ class Trainer:
         with torch.autocast("cpu", torch.bfloat16, enabled=self.settings.bfloat16):
             logits = self.model(*inputs)
         loss = loss_of(logits, wanted, self.settings.smoothing)
+        if self.teacher:
+            share = self.settings.teacher_share
+            soft = self.teacher.probabilities(*inputs)
+            agreement = -(soft * torch.log_softmax(logits, -1)).sum(-1).mean()
+            loss = (1 - share) * loss + share * agreement
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
@@ -256,9 +290,10 @@ def stable(
     settings: Settings,
     minutes: float | None,
     start: Path | None = None,
+    teacher: Path | None = None,
 ) -> None:
     """The constant phase: from its newest checkpoint, else from the exported model `start`, else from the weights."""
-    trainer = Trainer(work, "stable", weights, data, settings)
+    trainer = Trainer(work, "stable", weights, data, settings, teacher)
     path = newest(trainer.folder)
     if path:
         trainer.load(path)
@@ -269,10 +304,16 @@ def stable(
 
 
 def decay(
-    work: Path, name: str, weights: Path, data: Path, settings: Settings, minutes: float
+    work: Path,
+    name: str,
+    weights: Path,
+    data: Path,
+    settings: Settings,
+    minutes: float,
+    teacher: Path | None = None,
 ) -> None:
     """The decay branch `name`, from its own newest checkpoint or else from the newest of the constant phase."""
-    trainer = Trainer(work, name, weights, data, settings)
+    trainer = Trainer(work, name, weights, data, settings, teacher)
     own, start = newest(trainer.folder), newest(work / "stable")
     if own:
         trainer.load(own)
