@@ -1,6 +1,6 @@
 """`python -m answerkey` is `answerkey`."""
 
-from answerkey.cli.entry import main
+from answerkey.cli.entry import start
 
 if __name__ == "__main__":
-    main()
+    start()

@@ -25,8 +25,8 @@ class Finder:
 
 sys.meta_path.insert(0, Finder())
 sys.argv = ["answerkey", "metrics"]
-from answerkey.cli.entry import main
-main()
+from answerkey.cli.entry import start
+start()
 """
 
 

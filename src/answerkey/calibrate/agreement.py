@@ -49,6 +49,7 @@ def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     accuracy = (hits + rejections) / n
     above = int(decided.sum())
     by_chance = (above * positives + (n - above) * (n - positives)) / n**2
+    # One side that is constant agrees by chance alone: κ is not defined.
     kappa = None
     if by_chance < 1:
         kappa = (accuracy - by_chance) / (1 - by_chance)
@@ -190,7 +191,7 @@ def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliab
     return Reliability(tuple(bins), error, float(np.mean((chance - positive) ** 2)))
 
 
-_NUMBERS_AT_ONCE = 2_000_000
+_NUMBERS_AT_ONCE = 2_000_000  # 16 MB of draws in memory at a time
 
 
 def draws_for(n: int) -> int:
@@ -222,6 +223,7 @@ def auroc_draws(
 
 def interval95(draws: NumberArray) -> list[float] | None:
     """The middle 95 %; None where hardly any draw had both classes."""
+    # A draw of one class has no AUROC. If most draws are like that, the rest is no fair sample.
     usable = draws[~np.isnan(draws)]
     if len(usable) < 0.5 * len(draws):
         return None

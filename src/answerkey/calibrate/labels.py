@@ -173,6 +173,7 @@ def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
                 CaseLabel(str(row["id"]), as_label(row["label"], str(row["id"])), note, by, at)
             )
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+            # The viewer shows what can be read; only a calculation insists on every line.
             if strict:
                 problem = 'expected {"id": …, "label": …, "note": …}'
                 if isinstance(error, InputError):

@@ -29,7 +29,7 @@ LEAST_ROWS = 50  # a choice, not a measurement: fewer labels say little about a 
 LEAST_OF_EACH = 10
 _FOLDS = 10
 _DRAWS = 1000
-_PENALTY = 1e-2
+_PENALTY = 1e-2  # keeps the weights finite where one feature splits the labels
 _BINS = 10
 _GAIN = 0.005  # AUROC that a combination must gain over the model alone
 _WORDS = {"supported": 1, "unsupported": 0, "true": 1, "false": 0, "yes": 1, "no": 0}
@@ -213,4 +213,5 @@ def _best_threshold(shares: Floats, labels: NDArray[np.int64]) -> float:
     rates = [
         (shares[labels == 1] >= c).mean() + (shares[labels == 0] < c).mean() for c in candidates
     ]
+    # At 0 or 1 a model that is sure of everything would pass or fail every answer.
     return float(np.clip(candidates[int(np.argmax(rates))], 0.05, 0.95))

@@ -76,6 +76,7 @@ def stratified_rate(
         else:
             likely = 1 - _PRIOR_AGREEMENT
         share = (sum(own) + _PRIOR_LABELS * likely) / (n + _PRIOR_LABELS)
+        # A stratum without labels is taken to be like the labelled ones.
         if own:
             mean += weight * sum(own) / n
         else:

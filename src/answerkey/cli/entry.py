@@ -7,7 +7,7 @@ from types import FrameType
 # Nothing else is imported up here: until the handler is set, Ctrl-C prints a traceback.
 
 
-def main() -> None:
+def start() -> None:
     """Load the command line, then run a command."""
     # A shell starts background jobs with SIGINT ignored; that stays as it is.
     is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -81,6 +81,8 @@ def best_setting(
         sentence = f"{setting_name(sweep, winner)} is the only setting: {metric} {value:.4f}"
         return Best(winner, value, count, sentence, metric)
     held_out = cross_validate_choice(table)
+    # The same variant at another K has nearly the same ranking: it is no rival where there is
+    # another one.
     other = next((n for n, place in enumerate(order) if place[0] != winner[0]), 1)
     best = Best(
         winner=winner,
@@ -95,6 +97,7 @@ def best_setting(
         default=_default_setting(sweep, order),
     )
     if best.default is not None and count > 1:
+        # Against the held-out values: those of the winner were chosen for being high.
         test = difference(table[order.index(best.default)], held_out)
         best = replace(best, default_test=test)
     return replace(best, sentence=_sentence(sweep, best))
@@ -104,6 +107,7 @@ def _order_settings(
     sweep: Sweep, values: Floats, places: Sequence[Setting], mask: np.ndarray
 ) -> list[Setting]:
     means = {place: float(values[place[0], place[1], mask].mean()) for place in places}
+    # Means that differ by rounding only are equal; the smaller K is then the cheaper one.
     return sorted(places, key=lambda place: (-round(means[place], 9), sweep.ks[place[1]], place[0]))
 
 
@@ -135,6 +139,7 @@ def cross_validate_choice(table: Floats) -> Floats:
     for _ in range(_REPEATS):
         for fold in np.array_split(random.permutation(queries), folds):
             rest = (total - table[:, fold].sum(axis=1)) / (queries - len(fold))
+            # The first of equal settings, as everywhere.
             chosen = int(np.argmax(rest >= rest.max() - _EQUAL))
             held_out[fold] += table[chosen, fold]
     return held_out / _REPEATS
@@ -227,6 +232,7 @@ def _compare_routes(
     table = np.stack([values[row, column, sweep.labelled] for row, column in order])
     kinds = np.array(sweep.types)[sweep.labelled]
     single = cross_validate_choice(table)
+    # Types with too few queries keep the setting for all, so that both sides are equal there.
     routed = single.copy()
     for kind in enough:
         routed[kinds == kind] = cross_validate_choice(table[:, kinds == kind])

@@ -22,7 +22,7 @@ from answerkey.runs.suite import load_suite
 
 MEASURE_K = 5
 MEASURE = f"ndcg@{MEASURE_K}"
-DEEP = 100
+DEEP = 100  # places that count as found at all, however low
 Grades = Mapping[str, Mapping[str, float]]
 
 
@@ -114,6 +114,7 @@ def evidence_of_suite(
     cases = prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = index.candidates(prepared.questions, prepared.settings.pool)
+    # An index without vectors has only BM25, whatever α the suite sets.
     if index.dense is not None:
         alpha = prepared.settings.alpha
     else:
@@ -179,6 +180,7 @@ def evidence_of_files(qrels: Path, run: Path | None, index_ids: Path | None) -> 
         ids = None
     else:
         ids = read_ids(index_ids)
+    # Labels under the names of the index, so that `manual#34` finds `manual.pdf#34`.
     if ids is not None:
         labels = check_labels(labels, ids).labels
     if run is None:

@@ -12,10 +12,10 @@ from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.retrieval.search_words import detect_language, search_words
 from answerkey.text import words
 
-ENORMOUS_WORDS = 1_000
+ENORMOUS_WORDS = 1_000  # about 1,300 tokens; usual embedding models read 256 to 512
 _MISMATCH = 0.34  # share of a question's words that are in no document
 _MANY = 0.1  # share of the queries or rankings from which on a fault is reported
-_FEW_COPIES = 0.01
+_FEW_COPIES = 0.01  # a page that says "left blank" twice is no fault of the index
 _WORTH_SAYING = 0.01
 _ENOUGH_TO_COUNT = 20  # questions, to see which words are common
 
@@ -122,6 +122,7 @@ def enormous_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     pages = _pages(evidence, [n for n, size in enumerate(sizes) if size > ENORMOUS_WORDS])
     if not pages:
         return None
+    # The median beside the maximum shows whether all chunks are long, or a few were not cut.
     middle = sorted(sizes)[len(sizes) // 2]
     return RetrievalFinding(
         "enormous_chunks",
@@ -181,6 +182,7 @@ def _content_words(questions: Mapping[str, str]) -> dict[str, set[str]]:
     common: set[str] = set(word_list("stop_words"))
     if len(every) >= _ENOUGH_TO_COUNT:
         counts = Counter(word for one in every.values() for word in one)
+        # Words such as the product's name are in every question and tell nothing.
         common |= {word for word, count in counts.items() if count > len(every) / 3}
     return {query: one - common for query, one in every.items()}
 
@@ -196,6 +198,7 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     means = score_rankings(run, evidence.labels, [near, deep]).mean
     near_recall = means[near] or 0.0
     deep_recall = means[deep] or 0.0
+    # Nothing waits further down: a larger K would not help.
     if deep_recall - near_recall < _WORTH_SAYING:
         return None
     return RetrievalFinding(

@@ -15,7 +15,7 @@ from answerkey.types import Case
 Grades = Mapping[str, Mapping[str, float]]
 # Page shifts to try, the smallest first: covers, front matter, 0- and 1-based numbers.
 SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
-_LISTED = 12
+_LISTED = 12  # ids in one message; more would hide the advice at its end
 _EXPLAINED = 50  # missing labels for which a near id is looked for
 
 
@@ -108,6 +108,7 @@ def check_labels(
         missing[label] = names.near(label)
     explained = sum(map(bool, missing.values()))
     shift = None
+    # A shift explains labels that nothing else does; beside a better explanation it would be chance.
     if missing and style is None and explained < len(missing) / 2:
         shift = matching_shift(resolved, names)
     return LabelCheck(
@@ -164,6 +165,7 @@ def matching_shift(labels: Grades, names: PageNames) -> int | None:
         return None
     best = max(SHIFTS, key=count_matches)  # the smallest of equals comes first
     after = count_matches(best)
+    # With many pages some label matches after any shift: a few more matches prove nothing.
     if after == len(pages) or after - now >= max(3, 0.1 * len(pages)):
         return best
     return None
@@ -182,6 +184,7 @@ def _shift_page(page: str, shift: int) -> str:
     if match is None:
         return page
     digits = match[2]
+    # `p007` stays three digits wide.
     if digits.startswith("0") and len(digits) > 1:
         width = len(digits)
     else:

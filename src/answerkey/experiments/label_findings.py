@@ -12,7 +12,7 @@ from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.text import format_count
 
-_LEAST_GAIN = 0.05
+_LEAST_GAIN = 0.05  # of nDCG: a shift that gains less is not reported
 _MOST_QUERIES = 1_000  # of very many queries the first are enough
 _EQUAL = 1e-9
 _SURE = 0.05
@@ -21,6 +21,7 @@ _SURE = 0.05
 def id_style(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Labels that match under another setting of `ids`: bare pages over several documents."""
     check = evidence.check()
+    # Before the missing pages: these labels are not missing, only written differently.
     if check.ids is None:
         return None
     examples = ", ".join(f'"{one}"' for one in check.examples)

@@ -51,6 +51,7 @@ def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     The result has one row per variant and query.
     """
     variants, queries, depth = (int(size) for size in rankings.shape)
+    # Query and page become one number, so that one sorted search finds the labels of all queries.
     offsets = np.arange(queries)[None, :, None] * labels.pages
     codes = np.where(rankings >= 0, offsets + rankings, -1).reshape(-1, depth)
     ideal = repeat_places(labels.ideal, variants, queries)
@@ -58,6 +59,7 @@ def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
         nothing = Places(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         return Hits(variants * queries, nothing, ideal)
     label = np.searchsorted(labels.code, codes)
+    # Codes past the last label: any label will do, because the comparison below fails.
     label[label == len(labels.code)] = 0
     row, column = np.nonzero(labels.code[label] == codes)
     label = label[row, column]
@@ -97,6 +99,7 @@ def _merge_places(one: Places, other: Places) -> Places:
         for places in both
     ]
     merged = Places(query, rank, grade, np.concatenate(again))
+    # The formulas need the places of a query together and in the order of their ranks.
     return merged.pick(np.lexsort((rank, query)))
 
 
@@ -113,6 +116,7 @@ def measure_choice(hits: Hits, plan: SweepPlan, queries: int) -> Floats:
     columns: list[Floats] = []
     for k in plan.ks:
         name = f"{metric}@{cut or k}"
+        # A setting with K = 3 is measured on three places even if the metric looks at ten.
         first = hits.found.pick(hits.found.rank <= k)
         values = measure_hits(Hits(hits.queries, first, hits.ideal), [name])[name]
         columns.append(values.reshape(-1, queries))

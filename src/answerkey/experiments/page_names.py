@@ -32,7 +32,7 @@ _PAGE_WORDS = frozenset(
         "chunk",
     ],
 )
-_LONGEST_RANGE = 20
+_LONGEST_RANGE = 20  # pages; a longer range is not listed page by page
 _LEAST_SIMILARITY = 75
 
 
@@ -62,6 +62,7 @@ class PageNames:
             return self._find_in_document(document_stem(document), page)
         if len(self.documents) <= 1 and len(self._by_page.get(page, ())) == 1:
             return self._by_page[page][0]
+        # A number is never the name of a document.
         if label.isdigit():
             return None
         of_document = self._by_document.get(document_stem(label), ())

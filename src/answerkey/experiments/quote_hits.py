@@ -37,6 +37,7 @@ class QuoteLabels:
 
 def find_quotes(quotes: Sequence[Quotes], chunks: Sequence[Chunk], least: float) -> QuoteLabels:
     """A chunk is relevant where it holds at least this share of a quote's neighbouring words."""
+    # Only the pairs of the quotes are kept: the pairs of a large index would fill the memory.
     needed = {pair for row in quotes for quote in row for pair in _word_pairs(quote)}
     chunks_with: dict[WordPair, list[int]] = {}
     for number, chunk in enumerate(chunks):

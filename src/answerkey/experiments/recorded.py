@@ -74,6 +74,7 @@ def _make_plan(runs: RecordedRuns) -> SweepPlan:
         (len(row) for run in runs.configurations.values() for row in run.rankings.values()),
         default=1,
     )
+    # Beyond the longest ranking every figure would be that of a shorter K.
     ks = tuple(k for k in STANDARD_KS if k <= longest) or (max(longest, 1),)
     alphas = {_alpha_of(name, run) for name, run in runs.configurations.items()}
     known_alphas = tuple(sorted(alpha for alpha in alphas if alpha is not None))

@@ -213,6 +213,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         raise SettingsError(
             f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}"
         )
+    # Indexes with other chunkings have the same pages: one numbering serves all rankings.
     pages = list(dict.fromkeys(page for index in prepared.setups for page in index.pages))
     measured = [
         _SetupSweep(prepared, number, plan, step).measure(pages)
@@ -225,6 +226,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         table = time_searches(index, questions, settings.pool, part.variants, len(prepared.cases))
         milliseconds.append(add_stage_times(table, part.variants, part.stage_milliseconds))
     missing = set(measured[0].missing_quotes)
+    # A quote is lost only if no way of cutting keeps it whole.
     missing.intersection_update(*(part.missing_quotes for part in measured))
     sweep = Sweep(
         cases=tuple(prepared.cases),
@@ -251,6 +253,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
 
 def choose_settings(sweep: Sweep) -> Sweep:
     """The sweep with its settings, and the variant of the top-K analysis of each index."""
+    # One variant per index at every K; all variants at every K would be a table nobody reads.
     topk = {setup: _topk_variant(sweep, setup) for setup in range(len(sweep.setups))}
     places: list[Setting] = []
     for row, variant in enumerate(sweep.variants):

@@ -48,6 +48,7 @@ def time_searches(
 
 def _time_question(index: SearchIndex, question: str, pool: int) -> tuple[dict[str, float], float]:
     """The seconds of each search and of fusing both."""
+    # One question at a time, as a user asks: a batch would look faster than any single search is.
     began = time.perf_counter()
     dense = index.search_dense([question], pool)
     after_dense = time.perf_counter()
@@ -64,6 +65,7 @@ def add_stage_times(
     """The table with the rows of stages: the searches of the same α, and the stage itself."""
     for row, milliseconds in stages.items():
         alpha = variants[row].alpha
+        # The searches before the stage are those of the same α without it.
         base = next(
             (n for n, variant in enumerate(variants) if variant.alpha == alpha and n not in stages),
             None,

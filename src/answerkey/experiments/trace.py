@@ -17,7 +17,7 @@ from answerkey.experiments.timing import time_searches
 from answerkey.retrieval.fuse import reciprocal_scores, weighted_scores
 from answerkey.text import short_label
 
-_TEXT_LENGTH = 120
+_TEXT_LENGTH = 120  # characters of a chunk; one line of a terminal
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,7 @@ def _read_records(records: Iterable[tuple[Place, object]]) -> Iterator[Page]:
         title = _title_of(record)
         text = _with_title(passage.text, title)
         has_place = passage.page or passage.document or _names_a_page(record)
+        # Labels name pages rather than chunks: an id of its own counts, a `chunk_id` only without a page.
         if name and (_has_own_id(record) or not has_place):
             document = passage.document or _document_of_link(name)
             yield Page(name, text, document, passage.page, title)

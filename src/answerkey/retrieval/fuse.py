@@ -103,6 +103,7 @@ def weighted_scores(candidates: Candidates, alphas: Sequence[float]) -> Iterator
     dense = np.nan_to_num(_scale_side(candidates.dense))
     sparse = np.nan_to_num(_scale_side(candidates.sparse))
     for alpha in alphas:
+        # Not the scaled sum: chunks that only the other side found would be ranked with 0.
         if alpha == 1.0:
             yield np.nan_to_num(candidates.dense, nan=-np.inf)
         elif alpha == 0.0:
@@ -118,6 +119,7 @@ def reciprocal_ranks(candidates: Candidates) -> Ints:
 
 def reciprocal_scores(candidates: Candidates, constant: float = 60.0) -> Floats:
     """1/(constant + rank), summed over both sides."""
+    # 60 is the constant of the paper (Cormack, Clarke and Büttcher 2009), which most tools use.
     dense = np.nan_to_num(1.0 / (constant + candidates.dense_rank))
     sparse = np.nan_to_num(1.0 / (constant + candidates.sparse_rank))
     return dense + sparse

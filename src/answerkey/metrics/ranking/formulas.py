@@ -44,12 +44,14 @@ def measure_hits(hits: Hits, names: Iterable[str]) -> dict[str, Floats]:
 
 def _precision(hits: Hits, cut: int | None) -> Floats:
     """Relevant among the first k, over k even when fewer were retrieved."""
+    # A bot that returns two good pages and stops has not filled its k places; trec_eval counts so too.
     return _count_hits(hits, cut) / (cut or 1)
 
 
 def _recall(hits: Hits, cut: int | None) -> Floats:
     """Distinct relevant ids among the first k, over all relevant ids."""
     count = _count_hits(hits, cut)
+    # Counted by chunk, a page found twice is still one relevant page: recall must not exceed 1.
     again = hits.found.again
     if again is not None and again.any():
         repeats = _first_places(hits.found.pick(again), cut)

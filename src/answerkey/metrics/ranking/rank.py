@@ -168,6 +168,7 @@ def score_rankings(
         places=sum(len(ranking) for ranking in rankings),
         without_id=sum(_count_without_id(ranking) for ranking in rankings),
     )
+    # A value above 1 can only come from counting chunks; with pages it would be a bug of ours.
     assert unit == "chunk" or not ranked.above_one, ranked.above_one
     return ranked
 
@@ -197,6 +198,7 @@ def _rename_labels(labels: Mapping[str, float], ids: IdStyle) -> dict[str, float
     renamed: dict[str, float] = {}
     for name, grade in labels.items():
         new = rename_id(name, ids)
+        # Two labels may become one page; the better grade counts.
         renamed[new] = max(grade, renamed.get(new, grade))
     return renamed
 

@@ -48,6 +48,7 @@ def _name_rows(passages: Sequence[Passage], keys: Sequence[Hashable], ids: IdSty
     if ids == "auto":
         several = len({passage.document for passage in passages}) > 1
         style = "document#page" if several else "page"
+    # In a document with pages, a row without one (`N/A`) would otherwise pass for a page of its own.
     paged = {passage.document for passage in passages if passage.page}
     names: list[str] = []
     for passage, key in zip(passages, keys, strict=True):
