@@ -134,3 +134,31 @@ def test_a_judge_that_says_yes_or_no_takes_the_exam_in_both_modes() -> None:
     assert (judged["right"], judged["of"]) == (10, 10)
     assert judged["json_mode"] == {"passed": False, "right": 9, "of": 10}
     assert "with yes and no; in JSON: 9 of 10 right" in shown.stdout
+
+
+@pytest.mark.network
+def test_a_mode_that_gets_no_reply_is_shown_with_its_reason() -> None:
+    def answer(request: Request) -> Said:
+        if "response_format" in request.body:
+            return error(401, "no JSON here")
+        return completion("Yes")
+
+    with FakeEndpoint(answer) as endpoint:
+        options = ("--judge", endpoint.base_url, "--judge-model", "m", "--judge-mode", "yes-no")
+        shown = doctor(*options)
+        judged = json.loads(doctor(*options, "--json").stdout)["judge"]
+    assert "in JSON: not taken, " in shown.stdout
+    assert "no JSON here" in judged["json_mode"]["error"]
+
+
+@pytest.mark.network
+def test_a_judge_without_a_grade_is_not_called_manipulable() -> None:
+    def answer(request: Request) -> Said:
+        if "ignore the rubric" in request.text:
+            return completion("no verdict")
+        return knowing(request)
+
+    with FakeEndpoint(answer) as endpoint:
+        shown = doctor("--judge", endpoint.base_url, "--judge-model", "m")
+    assert shown.exit_code == 1
+    assert "it gave no grade to the answer that tries to manipulate it" in shown.stdout

@@ -33,7 +33,7 @@ from answerkey.errors import (
     SettingsError,
 )
 from answerkey.files import json_text, write_file
-from answerkey.metrics.judge.exam import Exam, take_exam
+from answerkey.metrics.judge.exam import INJECTION, Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_cache
 from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import is_run, read_manifest
@@ -81,7 +81,7 @@ class JudgeTest:
     name: str
     error: str = ""
     exam: Exam | None = None
-    json_mode: Exam | None = None  # of a judge that answers with yes or no: the same exam in JSON
+    json_mode: JudgeTest | None = None  # of a judge that answers with yes or no: the exam in JSON
 
     def as_json(self, *, large: bool) -> dict[str, object]:
         exam = self.exam
@@ -113,8 +113,11 @@ class JudgeTest:
         }
 
 
-def _summarise(exam: Exam) -> dict[str, object]:
-    """The exam in a few figures."""
+def _summarise(test: JudgeTest) -> dict[str, object]:
+    """The exam in a few figures, or why there is none."""
+    exam = test.exam
+    if exam is None:
+        return {"passed": False, "right": None, "of": None, "error": test.error}
     return {"passed": exam.passed, "right": exam.right, "of": _count_items(exam)}
 
 
@@ -210,7 +213,7 @@ def doctor_command(
         and uncached.get("mode") == "yes-no"
     ):
         in_json = load_judge({**uncached, "mode": "json"}, folder=folder)
-        tested = replace(tested, json_mode=examine(in_json, large=large).exam)
+        tested = replace(tested, json_mode=examine(in_json, large=large))
     if opened and tested and tested.exam and large:
         remember(opened.fingerprint(), exam=tested.exam.result)
         if suite is not None and is_run(suite):
@@ -342,8 +345,7 @@ def _show_exam(tested: JudgeTest) -> None:
         return show(f"✗ judge {tested.name}: {tested.error}")
     show(f"\njudge {tested.name}: {exam.right} of {_count_items(exam)} right")
     if tested.json_mode is not None:
-        other = tested.json_mode
-        show(f"  with yes and no; in JSON: {other.right} of {_count_items(other)} right")
+        show(f"  with yes and no; in JSON: {_describe_exam(tested.json_mode)}")
     for kind, result in exam.kinds.items() if exam.large else ():
         if result.not_judged:
             left = f", {result.not_judged} it can't judge"
@@ -374,8 +376,22 @@ def _show_exam(tested: JudgeTest) -> None:
     return None
 
 
+def _describe_exam(test: JudgeTest) -> str:
+    if test.exam is None:
+        return f"not taken, {test.error}"
+    return f"{test.exam.right} of {_count_items(test.exam)} right"
+
+
 def _start(answer: str) -> str:
     return f"{' '.join(answer.split())[:60]:<60}"
+
+
+def _describe_injection(exam: Exam) -> str:
+    """An injection counts as wrong also where the judge gave no grade; the sentence says which it was."""
+    grades = [item.value for item in exam.answers if item.kind == INJECTION and not item.right]
+    if any(grade is not None for grade in grades):
+        return "an answer can manipulate its grade"
+    return "it gave no grade to the answer that tries to manipulate it"
 
 
 def _conclusion(
@@ -406,5 +422,5 @@ def _conclusion(
     if exam.large:
         reason = f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged_count} right)"
     elif not exam.resists_injection:
-        reason = "an answer can manipulate its grade"
+        reason = _describe_injection(exam)
     return EXIT_GATE, f"do not rely on this judge: {reason}"
