@@ -6,7 +6,7 @@ The bot is compared by its answers, the scoring by the fingerprints and settings
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from answerkey.coerce.values import is_mapping
@@ -73,10 +73,7 @@ class Changed:
     @property
     def scoring(self) -> tuple[str, ...]:
         """The parts of the scoring that differ; another profile includes its metrics."""
-        parts = [part for part in (*SCORING, _CRITERIA) if part in self.parts]
-        if "profile" in parts and "metrics" in parts:
-            parts.remove("metrics")
-        return tuple(_NAMES.get(part, part) for part in parts)
+        return _name_scoring(self.parts)
 
     def flags(self) -> dict[str, bool]:
         """What changed, by the names in the fingerprint."""
@@ -125,6 +122,18 @@ class Changed:
             near = f", {self.near_identical} differ only in case or punctuation"
         counts = f"{self.identical} of {self.shared} identical{near}, {self.different} changed"
         return f"answers: {counts}"
+
+
+def _name_scoring(changed_parts: Sequence[str]) -> tuple[str, ...]:
+    parts = [part for part in (*SCORING, _CRITERIA) if part in changed_parts]
+    if "profile" in parts and "metrics" in parts:
+        parts.remove("metrics")
+    return tuple(_NAMES.get(part, part) for part in parts)
+
+
+def find_changed_scoring(pairs: Pairs) -> tuple[str, ...]:
+    """The parts of the scoring that differ, as `find_changes(pairs).scoring`, without the answers."""
+    return _name_scoring(tuple(_changed_parts(pairs)))
 
 
 def find_changes(pairs: Pairs) -> Changed:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from answerkey.comparison.changed import find_changes
+from answerkey.comparison.changed import find_changed_scoring
 from answerkey.comparison.comparison import better_direction
 from answerkey.comparison.pair import Pairs, Side, load_side, pair_cases
 from answerkey.comparison.significance import ALPHA, Difference, difference, holm, mcnemar
@@ -248,7 +248,7 @@ def _find_obstacle(pairs: Pairs, measure: str) -> str:
     """Why two runs cannot be compared; empty if they can."""
     if not len(pairs):
         return "no case in common"
-    scoring = find_changes(pairs).scoring
+    scoring = find_changed_scoring(pairs)
     if scoring:
         return f"another {', '.join(scoring)}"
     if not len(pairs.both(_values_of(pairs.a, measure), _values_of(pairs.b, measure))[0]):

@@ -25,7 +25,7 @@ from answerkey.types import Case, Outcome, Profile, Response, Status
 if TYPE_CHECKING:
     from answerkey.intervals import NumberArray
 
-_LONGEST_TEXT = 200  # of a question or answer that a comparison lists
+LONGEST_TEXT = 200  # of a question or answer that a comparison lists
 
 
 @dataclass(slots=True)
@@ -79,9 +79,9 @@ class Side:
         case = outcome.case
         replies = [attempt.response for attempt in outcome.attempts] or [outcome.response]
         self.ids.append(case.id)
-        self.questions.append(case.question[:_LONGEST_TEXT])
+        self.questions.append(case.question[:LONGEST_TEXT])
         self.clusters.append(cluster_of(case, self.cluster or None) or case.id)
-        self.cases.append(_hash_case(case))
+        self.cases.append(hash_case(case))
         if by:
             self.groups.append(groups_of(outcome, by))
         if is_flaky(attempt.verdict for attempt in outcome.attempts):
@@ -92,7 +92,7 @@ class Side:
 
     def _add_replies(self, replies: list[Response]) -> None:
         texts = [reply.answer or "" for reply in replies]
-        self.answer_texts.append((replies[0].error or texts[0])[:_LONGEST_TEXT])
+        self.answer_texts.append((replies[0].error or texts[0])[:LONGEST_TEXT])
         # No answer, an error and an empty answer are three things.
         kinds = [f"{reply.answer is None} {reply.error is None}" for reply in replies]
         pairs = zip(kinds, texts, strict=True)
@@ -123,9 +123,13 @@ class Side:
         for metric, score in outcome.scores.items():
             if score.error is not None:
                 self.errors[metric] = self.errors.get(metric, 0) + 1
-            column = self.metrics.setdefault(metric, array("d"))
-            column.extend([nan] * (row - len(column)))
-            column.append(_number_or_nan(score.value))
+            self.add_value(metric, row, score.value)
+
+    def add_value(self, metric: str, row: int, value: object) -> None:
+        """Put a value at the end of its column; cases before it that lack the metric have none."""
+        column = self.metrics.setdefault(metric, array("d"))
+        column.extend([nan] * (row - len(column)))
+        column.append(_number_or_nan(value))
 
     def fill(self) -> None:
         """Make all columns equally long, once every outcome was added."""
@@ -145,7 +149,7 @@ def _total_tokens(response: Response) -> int | None:
     return (response.prompt_tokens or 0) + (response.completion_tokens or 0)
 
 
-def _hash_case(case: Case) -> bytes:
+def hash_case(case: Case) -> bytes:
     """Everything that makes a case: an edited one is not compared with what it was."""
     if case.relevant:
         relevant = sorted(case.relevant.items())
@@ -211,14 +215,29 @@ def side_of(
     by: str = "",
 ) -> Side:
     """The columns of a run, from its manifest and outcomes."""
-    settings = manifest.settings
-    side = read_side(name, manifest.fingerprint, outcomes, settings.statistics.cluster, by)
+    cluster = manifest.settings.statistics.cluster
+    side = read_side(name, manifest.fingerprint, outcomes, cluster, by)
     if not len(side):
         raise InputError(
             f"{name}: the run has no finished case to compare; "
             "finish it with `answerkey run … --resume`"
         )
-    side.partial = _describe_partial(manifest, len(side))
+    _add_setup(side, manifest, profile, len(side))
+    return side
+
+
+def side_without_cases(
+    name: str, manifest: Manifest, profile: Profile | None, finished: int
+) -> Side:
+    """A side with the setup of its run, whose cases are added by the caller."""
+    side = Side(name, manifest.fingerprint, cluster=manifest.settings.statistics.cluster)
+    _add_setup(side, manifest, profile, finished)
+    return side
+
+
+def _add_setup(side: Side, manifest: Manifest, profile: Profile | None, finished: int) -> None:
+    settings = manifest.settings
+    side.partial = _describe_partial(manifest, finished)
     side.scale = profile.scale if profile else None
     side.repeats = settings.run.repeats
     side.criteria = {each.name: digest_of(to_json(each)) for each in manifest.criteria}
@@ -231,7 +250,6 @@ def side_of(
         "settings": settings.metrics,
         "run": {"repeats": side.repeats, "require": settings.run.require},
     }
-    return side
 
 
 def _describe_partial(manifest: Manifest, finished: int) -> str:

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.comparison.many import PASS_RATE, ManyRuns, rank_sides
-from answerkey.comparison.pair import Side, load_side
+from answerkey.comparison.pair import Side
+from answerkey.comparison.table_side import load_table_side
 from answerkey.reports.chart_style import Spec, add_title, load_chart
 from answerkey.reports.many import format_difference
 from answerkey.runs.store import file_state
@@ -95,7 +96,7 @@ def newest_per_bot(entries: Sequence[RunEntry], suite: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _read_side(folder: Path, name: str, state: str) -> Side:
-    side = load_side(folder)
+    side = load_table_side(folder)
     side.name = name
     return side
 

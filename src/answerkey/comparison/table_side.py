@@ -1,0 +1,99 @@
+"""The columns of a run that a table of several runs needs, straight from its database.
+
+Decoding every outcome takes most of the time of such a table. The answers of two runs are not
+compared here, so their hashes stay empty: `find_changes` needs `load_side`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import nan
+from pathlib import Path
+
+from answerkey.comparison.pair import LONGEST_TEXT, Side, hash_case, load_side, side_without_cases
+from answerkey.errors import StorageError
+from answerkey.files import read_as
+from answerkey.runs.run_reader import RunReader
+from answerkey.runs.store import open_reader, profile_of, read_manifest
+from answerkey.types import Case
+
+_ROWS = """
+SELECT cases.n, cases.id, substr(cases.question, 1, ?1), cases.cluster, cases.status,
+       cases.score, cases.passed, cases.kind, cases.seconds, answers.case_json,
+       json_extract(answers.response_json, '$.cost'),
+       json_extract(answers.response_json, '$.prompt_tokens'),
+       json_extract(answers.response_json, '$.completion_tokens'),
+       substr(coalesce(nullif(json_extract(answers.response_json, '$.error'), ''),
+                       json_extract(answers.response_json, '$.answer'), ''), 1, ?1)
+FROM cases JOIN answers ON answers.place = cases.n
+WHERE cases.stage IN ('scored', 'error')
+ORDER BY cases.n
+"""
+_SCORES = (
+    "SELECT scores.n, metric, value, state FROM scores LEFT JOIN metrics USING (metric)"
+    " ORDER BY scores.n, metrics.number"
+)
+
+
+def load_table_side(folder: Path) -> Side:
+    """The columns of a run, without the hashes of its answers.
+
+    A run with repeats, and a text that SQL cannot read, such as half a surrogate, are read outcome by
+    outcome.
+    """
+    reader = open_reader(folder)
+    if reader.repeats.times > 1:
+        return load_side(folder)
+    try:
+        side = _read_columns(folder, reader)
+    except StorageError:
+        return load_side(folder)
+    # A run without a finished case is refused there, with the usual message.
+    return side if len(side) else load_side(folder)
+
+
+def _read_columns(folder: Path, reader: RunReader) -> Side:
+    manifest = read_manifest(folder)
+    rows = reader.query(_ROWS, (LONGEST_TEXT,))
+    side = side_without_cases(str(folder), manifest, profile_of(folder), len(rows))
+    places: dict[int, int] = {}
+    for row in rows:
+        n, case_id, question, cluster, status, score, passed, kind, seconds, case_json = row[:10]
+        cost, prompt_tokens, completion_tokens, answer = row[10:]
+        places[n] = len(side)
+        side.ids.append(case_id)
+        side.questions.append(question or "")
+        side.clusters.append(cluster or case_id)
+        side.cases.append(_hash_stored_case(case_json))
+        side.statuses.append(status)
+        side.kinds.append(kind or "")
+        side.score.append(_or_nan(score))
+        side.passed.append(nan if score is None else float(passed))
+        side.seconds.append(_or_nan(seconds))
+        side.cost.append(_or_nan(cost))
+        has_tokens = prompt_tokens is not None or completion_tokens is not None
+        tokens = (prompt_tokens or 0) + (completion_tokens or 0)
+        side.tokens.append(float(tokens) if has_tokens else nan)
+        side.answer_texts.append(answer)
+    _read_scores(side, reader, places)
+    return side
+
+
+# The runs of a table have the same cases, mostly with the same text.
+@lru_cache(maxsize=10_000)
+def _hash_stored_case(case_json: str) -> bytes:
+    return hash_case(read_as(case_json, Case))
+
+
+def _or_nan(value: float | None) -> float:
+    return nan if value is None else float(value)
+
+
+def _read_scores(side: Side, reader: RunReader, places: dict[int, int]) -> None:
+    for n, metric, value, state in reader.query(_SCORES):
+        if n not in places:
+            continue
+        if state == "error":
+            side.errors[metric] = side.errors.get(metric, 0) + 1
+        side.add_value(metric, places[n], value)
+    side.fill()
