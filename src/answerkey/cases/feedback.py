@@ -55,6 +55,7 @@ def _read_number(number: float) -> Feedback | None:
     if number <= 0:
         return Feedback.DOWN
     if number <= 1:
+        # A mean of one thumb up and one down.
         if number == 0.5:
             return None
         if number > 0.5:

@@ -120,12 +120,14 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
     if path.is_dir():
         return read_beir(path, name)
     check_regular(path)
+    # Before the readers, which would name a column that is missing.
     if path.stat().st_size == 0:
         raise InputError(f"{name}: the file is empty; expected at least one case")
     if ending in {".md", ".markdown"}:
         return read_qa_markdown(path, name)
     if is_qrels(path):
         return read_trec_cases(path, name)
+    # Before JSON and tables: spans are JSON as well, and rows of Phoenix are a table.
     if holds_spans(path, name):
         return read_trace_cases(path, name)
     if ending == ".json":

@@ -37,6 +37,7 @@ _TEXTS = ("conversation", "messages", "sequence")
 def read_log_rows(rows: Iterable[Row]) -> Iterator[Row]:
     """The rows of a log, prepared; the rows of any other file as they are."""
     stream = iter(rows)
+    # The first row decides whether rows are messages: the rest is read once, in a stream.
     first = next(stream, None)
     if first is None:
         return
@@ -156,6 +157,7 @@ def _length(turn: Mapping[str, object]) -> int:
 def _read_log_row(row: Cells, sessions: _Sessions) -> dict[str, object]:
     cells = hide_secrets(dict(row))
     problem = error_message(str(cells["question"] or ""), str(cells.get("answer") or ""))
+    # "Error: POST …" as an answer would be scored as a bad answer, and hide that the bot was down.
     if problem:
         cells.pop("answer")
         cells.setdefault("error", problem)
@@ -226,6 +228,8 @@ def _pair_messages(rows: Iterable[Row]) -> Iterator[Row]:
             if earlier is not None:
                 yield _close_turn(earlier)
             open_turns[session] = _OpenTurn(({**row, "question": text}, place))
+            # The oldest open question gets no answer any more; without a limit a log of single
+            # questions would be held in memory as a whole.
             if len(open_turns) > _MOST_SESSIONS:
                 yield _close_turn(open_turns.popitem(last=False)[1])
         elif role is Role.ASSISTANT and session in open_turns:

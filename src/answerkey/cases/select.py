@@ -110,6 +110,8 @@ def _number(text: str) -> float | None:
 
 def filter_cases(cases: Iterable[Case], conditions: Sequence[Condition]) -> Iterator[Case]:
     """The cases that meet all conditions; a column that no case has is an error."""
+    # A misspelt column would silently match nothing. It is known only after the last case, because
+    # a column of a log may be empty in most rows.
     unseen = {condition.column for condition in conditions}
     columns: set[str] = set()
     for case in cases:
@@ -144,4 +146,5 @@ def sample_cases(cases: Iterable[Case], count: int, seed: int = 0) -> list[Case]
         place = random.randrange(number + 1)
         if place < count:
             chosen[place] = (number, case)
+    # In the order of the file, so that turns of a conversation stay in order.
     return [case for _, case in sorted(chosen, key=lambda pair: pair[0])]

@@ -62,6 +62,7 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
     has_turns = not is_sample and any(key in row for key in CONVERSATION_KEYS)
     key = conversation_key(row) if has_turns else None
     if key is not None:
+        # A file with one conversation names it; with several each has a number.
         is_only_row = number == 1 and place.line <= 1
         default_name = path.stem if is_only_row else default_id
         stem = str(row.get("id") or row.get("name") or default_name)

@@ -47,6 +47,7 @@ def row_of_case(case: Case) -> dict[str, object]:
     if case.expected_tools is not None:
         # An empty list means that no tool should be called, so it is written as well.
         filled["expected_tools"] = _rows_of_expected(case.expected_tools)
+    # Extra columns first, as they may be called like one of ours that is empty here.
     return {**{name: value for name, value in case.extra.items() if name not in row}, **filled}
 
 

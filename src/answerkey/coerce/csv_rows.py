@@ -26,6 +26,7 @@ _NULLS = frozenset({"nan", "NaN", "null", "NULL", "<NA>"})
 
 
 def csv_rows(path: Path, name: str) -> Iterator[Row]:
+    # The default of 128 KB is less than some passages; the limit is one for the whole process.
     csv.field_size_limit(1 << 30)
     with path.open(encoding=encoding_of(path), newline="") as file:
         yield from _CsvTable(file, name).rows()
@@ -53,7 +54,7 @@ class _CsvTable:
     def rows(self) -> Iterator[Row]:
         try:
             header = next(self._reader, [_END])
-            if header == [_END]:
+            if header == [_END]:  # an empty file
                 return
             names = name_columns(_unique_names(header), Place(self._name, 1 + self._skipped))
             columns = list(names.canonical.values())

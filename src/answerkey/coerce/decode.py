@@ -28,13 +28,14 @@ log = logging.getLogger("answerkey.cases")
 
 _BLOCK = 1 << 20
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_DEEPEST = 100
+_DEEPEST = 100  # levels; Python's own parsers end in a RecursionError at about a thousand
 _TOO_DEEP = f"nested more than {_DEEPEST} levels deep"
 _CONTAINERS = frozenset({dict, list})
 _MOST_YAML_VALUES = 1_000_000  # the aliases of a YAML file can stand for far more than it writes
 _KEY_END = re.compile(r'"\s*:')
+# Numbers of 19 digits and more, and large exponents, which the slow reader treats specially.
 _LARGE_NUMBER = re.compile(r"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
-_MOST_DIGITS = 100
+_MOST_DIGITS = 100  # Python refuses to convert numbers of thousands of digits, and they are slow
 
 
 @cache  # a run reads its cases more than once
@@ -100,6 +101,7 @@ def encoding_of(path: Path) -> str:
                 _check_utf16(path)
                 return "utf-16"
             file.seek(0)
+            # Whole lines, so that no character is cut in two at the end of a block.
             while lines := file.readlines(_BLOCK):
                 survey.add(lines)
     except OSError as error:
@@ -145,6 +147,8 @@ def _numbered_lines(file: IO[str]) -> Iterator[tuple[int, str]]:
 
 def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     """The value of strict JSON text. `where` names it in errors, with `in_line` its line too."""
+    # The fast reader keeps the last of two equal keys silently. It is trusted where the value has
+    # as many keys as the text.
     has_large = _LARGE_NUMBER.search(text) is not None
     if not has_large:
         # The slow reader below finds out what is wrong, and warns of keys that are given twice.

@@ -38,6 +38,7 @@ def json_rows(path: Path, name: str) -> Iterator[Row]:
 
 
 def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
+    # A JSON array with the ending .jsonl is a usual mistake.
     _, first = next(read_lines(path), (1, ""))
     if first.startswith("["):
         return json_rows(path, name)

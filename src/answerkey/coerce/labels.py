@@ -37,6 +37,7 @@ from answerkey.types import Passage
 _WITH_PAGE = re.compile(
     r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$"
 )
+# `.pdf`, `.docx`, `.mp4`; a longer part after a dot belongs to the name.
 _FILE_ENDING = re.compile(r"\.[a-z]{2,4}\d?$")
 
 
@@ -63,7 +64,7 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
             grade = 1.0
         names = ids_of_item(item, column, place)
         grades |= dict.fromkeys(names, 1.0 if grade is None else grade)
-    grades.pop("", None)
+    grades.pop("", None)  # an item without a value, such as "N/A", labels nothing
     return grades
 
 
@@ -170,6 +171,7 @@ def align_labels(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mappi
         ranking = cast("dict[str, object]", retrieved)
     else:
         ranking = dict.fromkeys(retrieved)
+    # The usual case, decided without taking ids apart.
     if all(label in ranking for label in labels):
         return labels
     if not names_pages("".join(ranking)) and not names_pages("".join(labels)):

@@ -9,6 +9,7 @@ from answerkey.coerce.values import has_no_value, is_mapping, number_to_text, va
 from answerkey.types import Passage
 
 TEXT_KEYS = ("text", "content", "page_content", "document", "chunk", "passage", "node")
+# `page` comes last: LangChain counts it from 0, and `page_label` is the printed number.
 PAGE_KEYS = ("page_number", "page_label", "page")
 DOCUMENT_KEYS = ("source", "doc", "file", "filename", "file_name", "document", "document_id", "url")
 ID_KEYS = ("id", "doc_id", "chunk_id", "node_id", "_id", "chunk_link")

@@ -86,6 +86,7 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     page = page_of(fields)
     own_id = first_id(fields, ID_KEYS)
     document = document_of(fields, text_key)
+    # A passage without a text but with an id is a reference, which ranking metrics can use.
     if text_key is None and page is None and own_id is None and document is None:
         raise _unreadable(item, column, place)
     inner = Passage()

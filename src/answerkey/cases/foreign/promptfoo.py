@@ -267,7 +267,7 @@ def _columns_of_assertions(
             checks["regex"] = str(value)
         elif kind in _EXPECTED:
             columns["expected"].append(str(value))
-        problem = _unsupported(assertion, kind, value)
+        problem = _describe_unsupported(assertion, kind, value)
         if problem is None:
             kept = {key: assertion[key] for key in _KEPT if assertion.get(key) is not None}
             columns["criteria"].append(kept)
@@ -289,7 +289,7 @@ def _words_of_check(kind: str, value: object) -> list[str]:
     return [str(value)]
 
 
-def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
+def _describe_unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
     """The part of an assertion that is not supported, as the notice lists it; None where it is."""
     check = kind.removeprefix("not-")
     if check in ("is-json", "contains-json"):

@@ -96,6 +96,7 @@ def facts_of(span: Span) -> SpanFacts:
     if kind is SpanKind.TOOL:
         facts.tool = tool_of(span, table, outputs.raw)
         return facts
+    # Frameworks without retriever spans put the passages into the output of a chain or a model.
     if kind is SpanKind.RETRIEVER or kind in (SpanKind.CHAIN, SpanKind.AGENT, SpanKind.LLM):
         facts.passages = passages_of(span, table, outputs.raw, kind is SpanKind.RETRIEVER)
     if kind in (SpanKind.AGENT, SpanKind.CHAIN, SpanKind.LLM):
@@ -225,6 +226,7 @@ def _add_messages(facts: SpanFacts, inputs: list[Message], outputs: list[Message
     if last is not None:
         facts.question = inputs[last].text[:_LONGEST_TEXT]
         facts.history = _turns(inputs[:last])[-_MOST_TURNS:]
+    # The last text counts: agents announce each step before they answer.
     replies = [message for message in outputs if message.role is Role.ASSISTANT]
     texts = [message for message in replies if message.text]
     if texts:

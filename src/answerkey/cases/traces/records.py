@@ -216,6 +216,7 @@ def _read_span(record: Table, context: Table) -> Span:
     milliseconds = read_duration(first_value(record, _KEYS["duration_ms"]))
     if seconds is None and milliseconds is not None:
         seconds = milliseconds / 1000
+    # A duration beyond 30 years is damage, and would not fit into 64 bits.
     if end is None and start is not None and seconds is not None:
         end = start + int(min(seconds, 1e9) * 1e9)
     trace = trace.removeprefix("0x")  # as the console exporter writes its ids

@@ -233,6 +233,7 @@ def _records_of_text(file: IO[str], path: Path) -> Iterator[Record | Damage]:
 
 def _has_value_per_line(file: IO[str]) -> bool:
     """Whether the first line is a whole value and not the only one; the file is left at its start."""
+    # A document that is indented over many lines has no whole value on its first line.
     first = file.readline(_LONGEST_LINE)
     second = file.readline(_LONGEST_LINE)
     file.seek(0)
@@ -279,6 +280,7 @@ def holds_spans(path: Path, name: str) -> bool:
 
 
 def _has_span(records: Iterator[Record | Damage]) -> bool:
+    # Not only the first record: a file may begin with a header or a damaged line.
     first = (record for record in islice(records, _FIRST_RECORDS) if not isinstance(record, Damage))
     return any(_is_trace_record(value) for value, _, _ in first)
 

@@ -40,6 +40,7 @@ def build_tree(spans: Iterable[SpanFacts]) -> SpanTree:
     for facts in spans:
         first = merged.get(facts.span)
         merged[facts.span] = facts if first is None else _merge(first, facts)
+    # Spans without a time come last; exporters write children before their parents.
     ordered = sorted(merged.values(), key=lambda facts: (facts.start is None, facts.start or 0))
     tree = SpanTree(ordered)
     for facts in ordered:

@@ -140,6 +140,7 @@ def row_of_turn(turn: TraceTurn) -> dict[str, object]:
 
 def _answering_span(main: Sequence[SpanFacts]) -> SpanFacts:
     """The last span with an answer; one that only calls tools is no answer."""
+    # By the end: a hand-over ends before the agent that took over.
     by_end = sorted(main, key=lambda facts: facts.end or 0)
     final = [facts for facts in by_end if facts.answered]
     with_text = [facts for facts in by_end if facts.answer]
@@ -153,6 +154,7 @@ def _root_error(turn: TraceTurn) -> str:
 
 def _passages(spans: Iterable[SpanFacts]) -> list[dict[str, object]] | None:
     """The passages of all retrievers, each once; None where nothing was retrieved or recorded."""
+    # An empty list says that nothing was retrieved; None that nothing was recorded.
     retrievers = [facts for facts in spans if facts.kind is SpanKind.RETRIEVER]
     sources = [facts for facts in retrievers if facts.passages] or [
         facts for facts in spans if facts.passages

@@ -89,6 +89,7 @@ def decide_finding(
         "evidence": finding.evidence,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    # Appended, never rewritten: two people may decide at the same time, and the last line counts.
     with path.open("ab") as file:
         file.write(json_line(record) + b"\n")
 

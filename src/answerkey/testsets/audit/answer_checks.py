@@ -49,6 +49,7 @@ def check_answers(
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
         own = _support([(case, match.labels or match.others) for case, match in part], documents)
+        # Few answers of a good set are weak, and only these pay for reading the other pages.
         weak = [n for n, one in enumerate(own) if one.least < _UNSUPPORTED]
         all_pages = _support(
             [(part[n][0], (*part[n][1].labels, *part[n][1].others)) for n in weak], documents
@@ -90,6 +91,7 @@ def _judge_answer(
         return _contradiction(case, own)
     if everywhere.share < _UNSUPPORTED and covered < _COVERED:
         return _missing_answer(case, everywhere, covered)
+    # An answer with one supported and one missing statement needs a second label, not another one.
     gained = [text for text in own.missing if text not in everywhere.missing]
     if match.labels and gained and everywhere.least >= _SUPPORTED:
         return _better_passage(case, match, gained[0], own, documents)

@@ -104,6 +104,7 @@ def _compare_sentences(
 
 
 def _match_case(labels: tuple[int, ...], row: PageScores) -> LabelMatch:
+    # The best of all labels counts: of two right labels one may have only a part of the answer.
     is_other = np.ones(len(row.words), bool)
     is_other[list(labels)] = False
     others = _best_pages(row, np.flatnonzero(is_other).tolist())

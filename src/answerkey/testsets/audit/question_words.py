@@ -73,6 +73,7 @@ def _language_of_few_words(texts: Sequence[str]) -> str:
     best = max(counts, key=lambda code: counts[code])
     if counts[best] > counts[_ENGLISH]:
         return best
+    # A few English words without a stop word, such as "Warranty period?".
     if all(text.isascii() for text in texts):
         return _ENGLISH
     return ""

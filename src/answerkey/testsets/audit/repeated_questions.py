@@ -22,7 +22,7 @@ from answerkey.types import Case, Response
 _SAME_MEANING = 0.93
 # Below this two expected answers do not say the same.
 _AGREE_FROM = 0.5
-_NEIGHBOURS = 5
+_NEIGHBOURS = 5  # of each question; a cluster of repeats is still found, pair by pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ def check_repeated_questions(
     for pair, agreement in zip(pairs, agreements, strict=True):
         first = cases[pair.first]
         second = cases[pair.second]
+        # Near questions with other answers are usually near, not the same: only equal words accuse.
         if agreement is not None and agreement < _AGREE_FROM:
             if _asks_the_same(first, second, language):
                 yield _two_answers(first, second, agreement)

@@ -66,6 +66,7 @@ def audit_cases(
         document_set = _index_documents(documents, embed, pair_model, step)
         _check_documents(cases, document_set, checks, step)
     likely = [finding for finding in checks.findings if finding.probability >= at_least]
+    # Before the accepted ones are removed: accepting the cause must not bring back its effects.
     likely = list(_drop_explained(likely))
     open_findings = [one for one in likely if (one.id, one.kind) not in accepted]
     return Audit(

@@ -17,7 +17,7 @@ from answerkey.testsets.audit.question_words import SetLanguage
 _WINDOW = Chunking("sentence", 60, 0)
 _WINDOWS_READ = 5
 _HOLDS_FROM = 0.5
-_MOST_CLAIMS = 6
+_MOST_CLAIMS = 6  # of an answer: a page of text as expected answer would take minutes
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ def compare_settings(
     The settings are those of the standard sweep: 11 weights of dense search and reciprocal ranks,
     compared by nDCG@5.
     """
+    # Each side searches its own pages: with titles in the texts the made questions, which are
+    # titles, would be found by every setting.
     made_means, names = _mean_per_setting(made, embed, step)
     real_means, _ = _mean_per_setting(real, embed, step)
     best_made = int(np.argmax(made_means))

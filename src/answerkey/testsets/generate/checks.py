@@ -46,6 +46,7 @@ class Checker:
             return Rejection.QUOTE_DOES_NOT_SUPPORT
         if not self._round_trip_agrees(proposal):
             return Rejection.ROUND_TRIP_DIFFERS
+        # A question that the model answers without the passage tests the model, not the search.
         known_answer = answer_from_memory(self.calls, proposal.question)
         if agrees(proposal.question, proposal.answer, known_answer):
             return Rejection.KNOWN_WITHOUT_PASSAGE
@@ -54,6 +55,7 @@ class Checker:
     def _is_supported(self, proposal: Proposal) -> bool:
         """Whether the quotes together support the answer; of several, none may do so alone."""
         parts = [proposal.quotes]
+        # A multi-hop question that one quote answers needs only one hop.
         if len(proposal.quotes) > 1:
             parts += [(quote,) for quote in proposal.quotes]
         questions = [
@@ -117,6 +119,7 @@ def has_quote(text: str, quote: str) -> bool:
     >>> has_quote("Staff have **28 days**.", "staff have 28 days")
     True
     """
+    # By words, because models drop emphasis, change quotation marks and join lines.
     quoted = " ".join(words(quote))
     return bool(quoted) and f" {quoted} " in f" {' '.join(words(text))} "
 

@@ -41,6 +41,7 @@ class ModelCalls:
             self._usage.add_cached()
         else:
             text = self._call(key, prompt)
+        # Models think aloud and write drafts; the last object is the answer.
         objects, _ = find_objects(split_reasoning(text)[1])
         return objects[-1].value if objects else None
 
@@ -55,6 +56,7 @@ class ModelCalls:
             self._usage.add_failed()
             raise
         self._usage.add(reply)
+        # Written at once, one line per reply: a kill loses at most the replies on their way.
         with self._lock:
             self._replies[key] = reply.text
             if self._journal is not None:

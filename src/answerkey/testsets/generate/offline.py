@@ -150,6 +150,7 @@ def _measure_agreement(
         case for case in real.cases if case.relevant and any(one in names for one in case.relevant)
     ]
     answerable = [case.as_case() for case in made if case.passages]
+    # A figure from fewer questions would be believed and be chance.
     if len(labelled) < LEAST_REAL:
         return None, (
             f"{len(labelled)} of the real questions have a label in the documents, at least "

@@ -46,6 +46,7 @@ def propose(
     reply = calls.ask(_propose_prompt(kind, passages))
     if reply is None:
         return Rejection.UNREADABLE
+    # The prompt allows `{"question": null}` for a passage that is not worth a question.
     if "question" in reply and not reply["question"]:
         return Rejection.NO_QUESTION
     question = _text(reply, "question")
@@ -76,6 +77,7 @@ def clip_passage(passage: SourcePassage) -> str:
     else:
         title = ""
     text = f"{title}{passage.text}"[:_LONGEST_PASSAGE]
+    # A document could end the passage early and go on with instructions to the judge.
     return text.replace("</passage>", "</ passage>")
 
 

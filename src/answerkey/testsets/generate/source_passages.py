@@ -36,6 +36,7 @@ def split_passages(pages: Sequence[Page]) -> list[SourcePassage]:
 
 def _passages_of_page(page: Page) -> Iterator[SourcePassage]:
     name = page.id or page.document
+    # With the title in its text a passage would be found by its own query, word by word.
     if page.title:
         text = cut_title(page.text, page.title)
         yield SourcePassage(name, page.document, text, page.title, _link_path(page))
@@ -69,6 +70,7 @@ def _sections(page: Page, name: str, headings: list[re.Match[str]]) -> Iterator[
         title = strip_markup(match[2])
         path = [(one, text) for one, text in path if one < level]
         section = f"{name}#{title}"
+        # Two sections "Examples" of one page need ids of their own.
         used[section] = used.get(section, 0) + 1
         if used[section] > 1:
             section = f"{section} {used[section]}"

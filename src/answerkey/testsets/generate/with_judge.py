@@ -41,7 +41,7 @@ Confirm = Callable[[str], bool]
 DEFAULT_COUNT = 50
 _OTHERS = 2  # passages that search finds, besides its own, asked for each case
 _CALLS_PER_CASE = 3 + _OTHERS
-_USUAL_YIELD = 0.5  # for the estimate only
+_USUAL_YIELD = 0.5  # for the estimate only; the report has the true one
 _CHARACTERS_PER_TOKEN = 4
 _REPLY_TOKENS = 120
 _TRIES_PER_CASE = 6  # passages tried for each case asked for, before it gives up
@@ -146,6 +146,7 @@ class _Generation:
         self._step = step
         self._checker = Checker(calls, self._find_others, self._documents.language)
         self._order = list(range(len(passages)))
+        # The same seed tries the same passages, so that a resumed generation finds its replies.
         random.Random(seed).shuffle(self._order)
         self._questions: list[str] = []
         self.cases: list[MadeCase] = []
@@ -155,8 +156,10 @@ class _Generation:
     def make(self, count: int, workers: int) -> None:
         """Try passages, a few at a time, until there are enough cases."""
         attempts = self._attempts()
+        # A model that proposes nothing usable must not be asked for ever.
         limit = max(count * _TRIES_PER_CASE, len(self._passages))
         while len(self.cases) < count and self.tried < limit:
+            # No more at once than are still needed: each proposal is paid for.
             size = min(_AT_ONCE, count - len(self.cases), limit - self.tried)
             batch = list(islice(attempts, size))
             results = in_threads(self._try_passage, batch, workers)
@@ -185,6 +188,7 @@ class _Generation:
             proposal = propose(self._calls, kind, passages)
             if isinstance(proposal, Rejection):
                 return proposal
+            # Before the checks, which cost several calls.
             if self._is_repeat(proposal.question):
                 return Rejection.DUPLICATE
             return self._checker.check(proposal)

@@ -27,6 +27,7 @@ _QUESTION = re.compile(
     r"^\s*(?:\*\*|__)?(?:Q\s*\d*\s*[:.)]\s*)?([^\n]{8,200}?\?)(?:\*\*|__)?\s*$", re.MULTILINE
 )
 _ANSWER_MARK = re.compile(r"^\s*(?:\*\*)?A\s*\d*\s*[:.)](?:\*\*)?\s*")
+# One word is too vague to have a single right passage, and a paragraph in bold is no query.
 _FEWEST_WORDS = 2
 _MOST_WORDS = 30
 
@@ -58,6 +59,7 @@ class WrittenQuery:
 
 def find_queries(passages: Sequence[SourcePassage]) -> list[WrittenQuery]:
     """Every query, in the order of the passages; one that fits several passages is left out."""
+    # A link is written in one passage about another, so all targets are known first.
     targets = _link_targets(passages)
     queries: list[WrittenQuery] = []
     for passage in passages:
@@ -74,6 +76,7 @@ def find_queries(passages: Sequence[SourcePassage]) -> list[WrittenQuery]:
     unique: dict[str, WrittenQuery] = {}
     for query in usable:
         key = normalise(query.text)
+        # "Overview" above ten sections says nothing about which of them is meant.
         if len(passages_with[key]) == 1:
             unique.setdefault(key, query)
     return list(unique.values())
@@ -88,6 +91,7 @@ def _is_usable(text: str) -> bool:
 def _heading(passage: SourcePassage) -> Iterator[WrittenQuery]:
     if not passage.heading:
         return
+    # A heading that asks is answered by the section below it.
     if passage.heading.endswith("?"):
         yield WrittenQuery(QueryKind.FAQ, passage.heading, passage.id, answer=passage.text)
     else:
