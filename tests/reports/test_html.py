@@ -17,7 +17,7 @@ from answerkey.profiles import load_profile
 from answerkey.reports.case_details import describe_case
 from answerkey.reports.chart_style import DARK, LIGHT, chart_config, scale_of
 from answerkey.reports.html import MOST_CASES
-from answerkey.reports.rows import read_rows, worst_first
+from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import profile_of
@@ -132,15 +132,6 @@ def test_page_allows_no_script_but_its_own(tmp_path: Path) -> None:
     assert "unsafe" not in policy[1]
     assert re.findall("<script[^>]*>", page) == ['<script type="text/plain" id="vega">', "<script>"]
     assert not re.search(r'(src|srcset)="(?!data:)', page)  # nothing is fetched
-
-
-def test_worst_first_puts_errors_before_failures(tmp_path: Path) -> None:
-    rows = read_rows(make_run(tmp_path / "run", map(plain, range(30)), "run", reports=None))
-    order = [(rows.status[n], rows.score[n] or 0.0) for n in worst_first(rows)]
-    assert [status for status, _ in order[:2]] == ["ERROR", "ERROR"]
-    failed = [score for status, score in order if status == "FAILED"]
-    assert failed == sorted(failed)
-    assert order[-1][0] == "PERFECT"
 
 
 def test_explanation_adds_up() -> None:

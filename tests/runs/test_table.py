@@ -61,24 +61,10 @@ def test_selected_rows_keep_their_times_and_values():
     assert table.where("type", "a").id.tolist() == ["c0", "c2"]
 
 
-def test_worst_first_is_errors_then_failures_by_score_then_undecided_cases():
-    table = table_of(
-        [
-            outcome(0, score=0.9),
-            outcome(1, "FAILED", 0.4),
-            outcome(2, "SCORED", None, scores={}),
-            outcome(3, "ERROR", None),
-            outcome(4, "FAILED", 0.1),
-        ]
-    )
-    assert table.worst_first() == [3, 4, 1, 0, 2]
-
-
 def test_the_table_of_no_cases_has_every_column():
     table = table_of([])
     assert isinstance(table, RunTable)
     assert len(table) == 0
-    assert table.worst_first() == []
     assert table.clusters is None
 
 

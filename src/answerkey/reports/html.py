@@ -11,12 +11,13 @@ from answerkey.reports.case_details import describe_case
 from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
 from answerkey.reports.page import render_page
-from answerkey.reports.rows import read_outcome, read_rows, worst_first
+from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.variants import COLUMNS, variant_notes, variant_rows
 from answerkey.robustness.record import read_variants
+from answerkey.runs.case_list import CaseFilter, list_positions
 from answerkey.runs.failure_groups import group_lines
-from answerkey.runs.store import profile_of
+from answerkey.runs.store import open_reader, profile_of
 from answerkey.runs.summary import Summary
 
 MOST_CASES = 200
@@ -45,8 +46,9 @@ def run_page_html(folder: Path, summary: Summary, files: Sequence[str] = ()) -> 
     """The run as one page; `files` are beside it and get a link."""
     rows = read_rows(folder)
     profile = profile_of(folder)
-    worst = worst_first(rows)[:MOST_CASES]
-    cases = [describe_case(read_outcome(folder, rows, n), profile, _LONGEST_TEXT) for n in worst]
+    reader = open_reader(folder)
+    worst = list(reader.at(list_positions(reader, CaseFilter(sort="worst"), MOST_CASES)))
+    cases = [describe_case(outcome, profile, _LONGEST_TEXT) for outcome in worst]
     variants = read_variants(folder)
     return render_page(
         "report.html",
@@ -57,7 +59,7 @@ def run_page_html(folder: Path, summary: Summary, files: Sequence[str] = ()) -> 
         files=list(files),
         total=len(rows),
         group_lines=group_lines(summary.failures[:_MOST_GROUPS]),
-        statuses=sorted({rows.status[n] for n in worst}),
+        statuses=sorted({outcome.verdict.status for outcome in worst}),
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),
         variants=variant_rows(variants),

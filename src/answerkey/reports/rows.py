@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from answerkey.runs.case_list import metric_names
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.store import file_state, open_reader
-from answerkey.types import Outcome, Status
+from answerkey.types import Outcome
 
 FAILED = "error"
 Value = float | str | None
@@ -92,12 +90,3 @@ def read_outcome(folder: Path, rows: Rows, place: int) -> Outcome:
 
 def read_outcomes_at(folder: Path, rows: Rows, places: Sequence[int]) -> list[Outcome]:
     return list(open_reader(folder).at([rows.n[place] for place in places]))
-
-
-def worst_first(rows: Rows) -> list[int]:
-    """Errors, then the failed by score, then the rest by score; cases without any verdict last."""
-    status = np.array(rows.status, dtype=object)
-    undecided = (status == Status.SCORED) | (status == Status.UNSCORED)
-    scores = [score or 0.0 for score in rows.score]
-    order = np.lexsort((scores, rows.passed, status != Status.ERROR, undecided))
-    return [int(place) for place in order]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.runs.case_row import CaseRow, Stage, case_row
-from answerkey.types import Outcome, Score, Status
+from answerkey.types import Outcome, Score
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -116,14 +116,6 @@ class RunTable:
         if any(name is not None for name in self.cluster):
             return self.cluster
         return None
-
-    def worst_first(self) -> list[int]:
-        """Errors, then the failed by score, then the rest by score; undecided cases last."""
-        undecided = (self.status == Status.SCORED) | (self.status == Status.UNSCORED)
-        scores = np.where(np.isnan(self.score), 0.0, self.score)
-        # lexsort takes the most important key last.
-        order = np.lexsort((self.n, scores, self.passed, self.status != Status.ERROR, undecided))
-        return [int(row) for row in order]
 
 
 # An array has 8 bytes per number, a list of floats 32: a million cases with ten metrics would take
