@@ -33,6 +33,9 @@ WORLDS = {
     "plain": [plain(n) for n in range(12)],
     "costs, clusters, a metric that some cases lack": [_priced(n) for n in range(9)],
     "hostile texts": [hostile(n) for n in range(len(HOSTILE))],
+    "half a surrogate in an id": [
+        outcome(Case("a \ud800", "q?"), Response("x"), {"keyword_recall": Score(1.0)})
+    ],
     "no answer and an empty one": [
         outcome(Case("a", "q?"), Response(error="HTTP 503"), {}),
         outcome(Case("b", "q?"), Response(""), {"keyword_recall": Score.not_applicable("no")}),

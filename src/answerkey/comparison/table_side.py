@@ -48,8 +48,12 @@ def load_table_side(folder: Path) -> Side:
         side = _read_columns(folder, reader)
     except StorageError:
         return load_side(folder)
-    # A run without a finished case is refused there, with the usual message.
-    return side if len(side) else load_side(folder)
+    # Half a surrogate is escaped in the columns of a case: its id would not be the case's own.
+    is_escaped = any("\\ud" in text for text in (*side.ids, *side.questions))
+    # A run without a finished case is refused by load_side, with the usual message.
+    if is_escaped or not len(side):
+        return load_side(folder)
+    return side
 
 
 def _read_columns(folder: Path, reader: RunReader) -> Side:

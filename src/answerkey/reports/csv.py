@@ -29,6 +29,7 @@ class ResultsCsv:
         cells = self._columns.row(outcome)
         for place, name in enumerate(self._columns.metrics, start=self._first_score):
             score = outcome.scores.get(name)
+            # An empty cell would read as "not applicable", and a 0 as a bad answer.
             if score is not None and score.error is not None:
                 cells[place] = "ERROR"
         self._writer.writerow([csv_cell(cell) for cell in cells])

@@ -43,6 +43,7 @@ def write_failures(
 ) -> None:
     """Write the failed and the unscored cases; without any, an old file is removed."""
     path = folder / "failures.txt"
+    # A file of an earlier report would list cases that no longer fail.
     if not counts.sentence:
         path.unlink(missing_ok=True)
         return

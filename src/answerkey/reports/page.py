@@ -80,6 +80,8 @@ def render_page(template: str, charts: Mapping[str, Spec], **values: Any) -> str
     if charts:
         vega, vega_hash = packed_vega()
         script_hashes.append(vega_hash)
+    # The hashes are the only scripts and styles that the page's policy allows: text of a bot that
+    # escapes its quotes still cannot run.
     page = template_environment().get_template(template)
     return page.render(
         **values,

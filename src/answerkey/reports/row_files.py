@@ -41,6 +41,7 @@ def write_row_files(
 ) -> ReadRun:
     """Write a row per outcome to each of the three files; `outcomes` come with their positions."""
     run = ReadRun(SummaryBuilder(profile, RunInfo.of_manifest(manifest)))
+    # One pass for three files and the summary: decoding the outcomes takes most of the time.
     with ExitStack() as stack:
         lines = stack.enter_context(replace_file(folder / "results.jsonl"))
         table = ResultsCsv(

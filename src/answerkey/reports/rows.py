@@ -55,6 +55,7 @@ def read_rows(folder: Path) -> Rows:
     return _read_rows(folder.absolute(), file_state(folder))
 
 
+# Few: the columns of a large run take memory.
 @lru_cache(maxsize=4)
 def _read_rows(folder: Path, state: str) -> Rows:
     return _select_rows(open_reader(folder), "")

@@ -70,6 +70,7 @@ def _group_chart(title: str, groups: Mapping[str, Figures]) -> Spec | None:
     ]
     if len(rated) < 2:
         return None
+    # By size: a type with two cases would otherwise come first or last by chance.
     largest = sorted(rated, key=lambda entry: -entry[1].totals.cases)[:_MOST_GROUPS]
     values: list[Spec] = []
     for rate, part, group in sorted(largest, key=lambda entry: entry[0]):
@@ -87,6 +88,7 @@ def _group_chart(title: str, groups: Mapping[str, Figures]) -> Spec | None:
 def _confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
     """Expected routes against taken ones; each cell's strength is its share of the row."""
     taken_routes = sorted({route for row in table.values() for route in row})
+    # One route on both sides has nothing to confuse; a larger table cannot be read.
     largest = max(len(table), len(taken_routes))
     if len({*table, *taken_routes}) < 2 or largest > _MOST_ROUTES:
         return None
@@ -209,6 +211,7 @@ def _time_chart(times: Times, seconds: Sequence[float | None]) -> Spec | None:
     measured = sorted(value for value in seconds if value is not None)
     if len(measured) < 2 or measured[-1] <= 0:
         return None
+    # One answer that took a minute would press all others into the first bin.
     top = measured[round(0.99 * (len(measured) - 1))] or measured[-1]
     factor = 1.0
     unit = "s"

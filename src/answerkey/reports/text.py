@@ -108,6 +108,7 @@ def _average_lines(averages: Mapping[str, MetricMean], profile: Profile | None) 
         if entry.reading:
             line += f": {entry.reading}"
         families.setdefault(family_of(name), []).append(line)
+    # A heading over everything says nothing.
     if len(families) == 1:
         return _section("Average scores", *families.values())
     lines: list[str] = []

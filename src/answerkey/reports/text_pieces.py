@@ -107,6 +107,7 @@ def _cut_text(text: str, spans: Iterable[_Span], longest: int | None) -> list[Te
     for span_start, span_end, piece in sorted(spans, key=lambda span: span[:2]):
         start = max(span_start, reached)
         end = min(span_end, len(shown))
+        # Wholly inside an earlier span, or behind the cut: its letters are shown already, or never.
         if start >= end:
             continue
         if start > reached:

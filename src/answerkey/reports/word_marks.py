@@ -92,6 +92,7 @@ def compare_words(expected: str, answer: str, question: str = "") -> tuple[WordM
         for word in new_words - _bare_words(question)
         if len(word) >= _LONG_WORD and not _has_digit(word)
     }
+    # A fluent paraphrase shares few words with the expected answer, and is not wrong for that.
     if len(added) > _MOST_ADDED * len(answer_words):
         added = {}
     return WordMarks(missing), WordMarks(added | numbers)
