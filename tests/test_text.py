@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from answerkey.text import numbers, printable, short_label, split_at_stops, words
+from answerkey.text import numbers, printable, printable_json, short_label, split_at_stops, words
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,11 @@ def test_inert_text_keeps_its_places() -> None:
     assert printable("plain é\n\t👩\u200d👧 \u200c") == "plain é\n\t👩\u200d👧 \u200c"
     printable(text).encode("utf-8")
     assert short_label("x" * 1_000_000) == "x" * 59 + "…"
+
+
+def test_json_for_a_terminal_has_no_control_characters() -> None:
+    text = json.dumps({"a": "x\x7f\x9b\u202e\x1b"}, ensure_ascii=False)
+    shown = printable_json(text)
+    assert shown.isascii()
+    assert shown.isprintable()
+    assert json.loads(shown) == json.loads(text)

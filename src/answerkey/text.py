@@ -207,6 +207,8 @@ def printable_json(text: str) -> str:
     >>> printable_json('"a\u202eb"')
     '"a\\\\u202eb"'
     """
+    # DEL is the one control character that JSON may write as it is.
+    text = text.replace("\x7f", "\\u007f")
     if text.isascii():
         return text
     return _INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], text)

@@ -1,1 +1,1 @@
-"""Does a metric agree with people? Agreement, threshold, reliability, and the baselines that unmask a confound."""
+"""Does a metric agree with people? Agreement, threshold, reliability, and baselines to compare with."""

@@ -1,4 +1,6 @@
-"""How far a metric and human labels agree: AUROC, kappa, the best threshold, reliability. None where undefined.
+"""Agreement of a metric with human labels: AUROC, kappa, the best threshold, reliability.
+
+A figure is None if it is undefined.
 
 Bootstrap samples draw rows of one source together, so that they do not pass for many.
 """
@@ -21,7 +23,7 @@ Groups = Sequence[str] | None  # the source of each row, where rows of one sourc
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Of decisions with labels; the positive class is label 1."""
+    """How well decisions agree with labels; the positive class is label 1."""
 
     n: int
     accuracy: float
@@ -41,7 +43,7 @@ def auroc(values: NumberArray, positive: NumberArray) -> float | None:
 
 
 def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
-    """Of two arrays of truth values."""
+    """Compare decisions with labels, both as arrays of truth values."""
     n = len(positive)
     hits = int((decided & positive).sum())
     rejections = int((~decided & ~positive).sum())
@@ -77,8 +79,11 @@ Aim = Literal["balanced", "accuracy", "kappa"]
 def best_threshold(
     values: NumberArray, positive: NumberArray, aim: Aim = "balanced"
 ) -> float | None:
-    """The cut, midway between two values, above which rows are taken for positive; None where no cut parts the rows.
-    `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored."""
+    """The cut, midway between two values, above which rows count as positive.
+
+    None if no cut parts the rows. `balanced` weighs both classes alike (TPR + TNR), so that a rare
+    class is not ignored.
+    """
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     labels = positive[order]
@@ -151,8 +156,11 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Bins of about equal size. Read as probabilities of label 1, the values have this calibration error and Brier score;
-    both are None for values that are not in 0..1."""
+    """Bins of about equal size.
+
+    `error` (calibration error) and `brier` take the values as probabilities of label 1; both are
+    None for values outside 0..1.
+    """
 
     bins: tuple[ReliabilityBin, ...]
     error: float | None
@@ -204,8 +212,10 @@ def draws_for(n: int) -> int:
 def auroc_draws(
     columns: Sequence[NumberArray], positive: NumberArray, groups: Groups
 ) -> list[NumberArray]:
-    """AUROC of every column over the same draws; a draw with only one class is NaN. Rows are sorted by value once, so that
-    a draw costs one pass: values tied with each other form a block."""
+    """AUROC of every column over the same draws; a draw with only one class is NaN.
+
+    Rows are sorted by value once, so that a draw costs one pass; equal values form a block.
+    """
     orders = [np.argsort(values, kind="stable") for values in columns]
     parts: list[list[NumberArray]] = [[] for _ in columns]
     for weights in _weights(len(positive), groups):

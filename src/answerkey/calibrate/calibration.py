@@ -68,8 +68,11 @@ def direction_of(better: Better, raw_auroc: float | None, positive: Meaning | No
 
 @dataclass(frozen=True, slots=True)
 class RepeatNoise:
-    """`sd` is the typical spread of one row's values over the repeats; `flips` the share of rows whose side of the
-    threshold is not always the same, None without a threshold."""
+    """`sd` is the typical spread of one row's values over the repeats.
+
+    `flips` is the share of rows that are not always on the same side of the threshold; None
+    without a threshold.
+    """
 
     repeats: int
     rows: int
@@ -89,9 +92,8 @@ def judge_noise(
     if not complete:
         return None
     values = sign * np.array([[score.value for score in row] for row in complete], dtype=float)
-    spread = (
-        values - values[:, :1]
-    )  # so that equal values have no spread at all, not even a rounding
+    # Relative to the first pass, so that equal values have no spread at all, not even by rounding.
+    spread = values - values[:, :1]
     sd = float(np.sqrt(spread.var(axis=1, ddof=1).mean()))
     flips = None
     if threshold is not None:
@@ -101,6 +103,7 @@ def judge_noise(
 
 
 _ENOUGH = 10
+# Fields that the JSON has under the same name.
 _SAME = (
     "metric",
     "n",
@@ -111,12 +114,12 @@ _SAME = (
     "groups",
     "spearman",
     "notes",
-)  # also in JSON
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
-    """What the user may pin: the meaning of label 1, the cut of labels that are not 0 and 1, and what is best."""
+    """Choices of the user: the meaning of label 1, the cut of labels other than 0 and 1, the aim."""
 
     positive: Meaning | None = None
     label_cut: float | None = None

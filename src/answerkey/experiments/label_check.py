@@ -67,7 +67,7 @@ class LabelCheck:
 
     @property
     def advice(self) -> str:
-        """What would make the labels match, as the end of a sentence; "" if nothing is known."""
+        """Advice that makes the labels match, as the end of a sentence; "" if nothing is known."""
         if self.shift is not None:
             return f"; with {self.shift:+d} added to every page label they match"
         advice = [f'for "{label}" write {near}' for label, near in self.missing.items() if near]

@@ -97,7 +97,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What a query expected and what it got; `gains` are the grades by rank."""
+    """The pages that a query expected and got; `gains` are the grades by rank."""
 
     grades: dict[str, float]
     retrieved: list[TracedPage]

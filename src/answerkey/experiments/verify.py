@@ -28,7 +28,7 @@ WordRun = tuple[str, ...]
 
 
 class ChunkPlace(Enum):
-    """Where the text of a chunk stands."""
+    """The place of a chunk's text."""
 
     RIGHT = "on the page it names"
     WRONG = "on another page"

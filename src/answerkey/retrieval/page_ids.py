@@ -1,4 +1,4 @@
-"""What a page is called: its number, its document, or both."""
+"""Names of pages: the number, the document, or both."""
 
 from __future__ import annotations
 
