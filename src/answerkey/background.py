@@ -75,6 +75,7 @@ def gather(
 def start_thread(work: Callable[[], T]) -> Future[T]:
     """Start the work in a daemon thread of its own, with the caller's context."""
     done: Future[T] = Future()
+    # The metrics of a call and its event loop are context variables, which threads do not inherit.
     context = copy_context()
     threading.Thread(
         target=lambda: context.run(_settle, done, work), name="answerkey-work", daemon=True
@@ -184,6 +185,7 @@ class Loop:
 
     def _leave_if_stuck(self, loop: EventLoop) -> None:
         """Give up a loop that a coroutine blocks, as `time.sleep` in an async function does."""
+        # A free loop answers at once; a second allows for a busy machine.
         alive = threading.Event()
         loop.call_soon_threadsafe(alive.set)
         if not alive.wait(1.0):

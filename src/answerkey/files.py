@@ -23,12 +23,14 @@ from answerkey.coerce.values import fallback_text, json_value
 from answerkey.errors import StorageError
 
 T = TypeVar("T")
+# `.NAME.PROCESS.RANDOM`: the names of files that are still being written.
 _ASIDE = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 
 
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
     """Write all of `content` or nothing; with `durable` it is on the disk when this returns."""
     if isinstance(content, str):
+        # An answer may hold half a surrogate pair, which UTF-8 cannot write.
         content = content.encode("utf-8", "backslashreplace")
     with _replacing(path) as file:
         file.write(content)
@@ -80,6 +82,7 @@ def json_line(value: object, sort: bool = False) -> bytes:
 
     With `sort`, equal values give equal bytes whatever the order of their keys.
     """
+    # msgspec refuses half a surrogate pair, which a bot may return; the standard library does not.
     encoder = _SORTED if sort else _FAST
     try:
         return encoder.encode(value)

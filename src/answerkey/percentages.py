@@ -21,6 +21,7 @@ def format_percent(share: float) -> str:
 
 
 def _percent_number(share: float) -> str:
+    # 199 of 200 is not 100 %, and a reader would take it for a perfect run.
     for decimals in (0, 1, 2):
         text = f"{100 * share:.{decimals}f}"
         if float(text) not in (0.0, 100.0) or share in (0.0, 1.0):

@@ -83,6 +83,7 @@ def _cell(value: object) -> object:
     """A cell as plain data: NaN and the missing values of pandas are None, arrays are lists."""
     if value is None or isinstance(value, str):
         return value
+    # By name: pandas is not imported for data that does not use it.
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     as_list = getattr(value, "tolist", None)

@@ -9,7 +9,7 @@ from answerkey.types import Outcome, Status
 
 _ERROR = float("-inf")
 _FAILED = 1e6  # more than the largest score of any profile
-_NOT_MEASURED = 2.0  # after everything that was measured
+_NOT_MEASURED = 2.0  # after everything that was measured: shares end at 1
 
 
 def order_worst_first(outcomes: Iterable[Outcome]) -> list[Outcome]:

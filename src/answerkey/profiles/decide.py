@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from answerkey.profiles.explain import Explanation, explain_failure, has_no_answer
+from answerkey.profiles.explain import LONGEST_WHY, Explanation, explain_failure, has_no_answer
 from answerkey.types import (
     AnswerCriteria,
     Band,
@@ -23,6 +23,7 @@ from answerkey.types import (
 )
 
 Scores = Mapping[str, Score]
+# Shares of the maximum at which the justification calls a criterion strong, and below which low.
 _STRONG = 0.8
 _WEAK = 0.6
 _CALLS = "tool_f1"  # a profile with this metric is about tool calls
@@ -48,6 +49,8 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
         return verdict_of_error(f"Could not be scored: {error}", error)
     route_score = route.value if route else None
     parts = _weigh_parts(profile, rules.lines, scores)
+    # Nothing measured is not a pass: the metrics left over, such as relevance to the question,
+    # are good for a wrong answer, too.
     if not _has_evidence(rules.lines, scores, case):
         if has_no_answer(response.answer) and _should_answer(case, response):
             return _verdict_without_answer(rules, case, response, scores, route_score)
@@ -80,6 +83,7 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
     )
     if passed:
         return verdict
+    # Without a missed floor the mean was too low: the weak criteria explain it.
     failing = shortfalls.metrics or [name for name, share in shares.items() if share < _WEAK]
     return _add_explanation(verdict, explain_failure(case, response, scores, failing))
 
@@ -87,7 +91,10 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
 def verdict_of_error(justification: str, *shortfalls: str) -> Verdict:
     """The verdict on a case without a response, or with a metric that failed."""
     return Verdict(
-        Status.ERROR, justification=justification, shortfalls=shortfalls, why=justification[:160]
+        Status.ERROR,
+        justification=justification,
+        shortfalls=shortfalls,
+        why=justification[:LONGEST_WHY],
     )
 
 
@@ -197,7 +204,7 @@ def _unscored_verdict(
         route_score=route_score,
         justification=f"Not scored: {reason}.",
         shortfalls=(reason,),
-        why=f"Not scored: {reason}."[:160],
+        why=f"Not scored: {reason}."[:LONGEST_WHY],
     )
 
 

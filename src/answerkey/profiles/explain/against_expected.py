@@ -37,6 +37,8 @@ def compare_with_expected(failed: FailedAnswer) -> Failure | None:
     """The first difference that applies; they are ordered from the surest to the vaguest."""
     if not failed.case.expected or failed.fails_only_support():
         return None
+    # A yes for a no outweighs a wrong figure beside it. Being off topic is checked before names:
+    # a text about something else has other names, too.
     return (
         _compare_polarity(failed)
         or _compare_figures(failed)

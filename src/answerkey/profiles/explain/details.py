@@ -21,6 +21,6 @@ def read_entries(score: Score | None, key: str) -> list[Mapping[str, object]]:
     return [entry for entry in read_list(score, key) if is_mapping(entry)]
 
 
-def read_text(score: Score, key: str) -> str:
+def read_detail(score: Score, key: str) -> str:
     value = table_of(score.details).get(key)
     return value if isinstance(value, str) else ""

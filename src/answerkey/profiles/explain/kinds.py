@@ -19,6 +19,9 @@ _FORMAT_CHECKS = frozenset({"regex", "is-json", "contains-json", "starts-with"})
 
 def find_kind(failed: FailedAnswer) -> Failure:
     """The rules are ordered from the surest to the vaguest."""
+    # What was called, and which route was taken, is recorded: no text has to be understood.
+    # A refusal comes before the comparison, because it lacks every expected figure and name.
+    # Criteria in words come last: their own text says least about the answer.
     return (
         explain_tools(failed.scores, failed.failing)
         or _find_wrong_route(failed)

@@ -17,6 +17,7 @@ from answerkey.language.sentences import content_stems, pieces
 from answerkey.language.words import word_list
 from answerkey.profiles.explain.wording import LONGEST_READ, starts_with_yes_or_no
 
+# "Ana Silva", "Bank of Japan", "Ludwig van Beethoven": words with a capital, and small ones between them.
 _CAPITAL_RUN = regex.compile(
     r"\b\p{Lu}[\p{L}\p{N}'’-]*(?:\s+(?:(?:of|de|van|von|la)\s+)?\p{Lu}[\p{L}\p{N}'’-]*)*"
 )
@@ -63,6 +64,7 @@ def _name_words(name: str) -> set[str]:
     return {word for word in words if len(word) > 1} or set(words)
 
 
+# Several rules read the figures of the same question, answer and passages.
 @lru_cache(maxsize=2048)
 def find_figures(text: str) -> tuple[Statement, ...]:
     """Figures with their unit, and dates."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from answerkey.coerce.values import is_mapping, table_of
-from answerkey.profiles.explain.details import read_list, read_text
+from answerkey.profiles.explain.details import read_detail, read_list
 from answerkey.profiles.explain.sentence import Failure
 from answerkey.text import short_label
 from answerkey.types import Kind, Score
@@ -31,8 +31,8 @@ def explain_tools(scores: Scores, failing: Collection[str]) -> Failure | None:
 
 
 def _explain_leak(score: Score) -> Failure:
-    source = read_text(score, "source") or "a source"
-    verb = _LEAK_VERBS.get(read_text(score, "way"), "Uses")
+    source = read_detail(score, "source") or "a source"
+    verb = _LEAK_VERBS.get(read_detail(score, "way"), "Uses")
     return Failure(Kind.LEAK, f"{verb} {source}, which this user must not see.")
 
 
@@ -94,8 +94,8 @@ def _explain_limit(score: Score) -> Failure:
 
 
 def _explain_asked_again(score: Score) -> Failure:
-    message = short_label(read_text(score, "message"), 60)
-    question = short_label(read_text(score, "question"), 60)
+    message = short_label(read_detail(score, "message"), 60)
+    question = short_label(read_detail(score, "question"), 60)
     return Failure(Kind.ASKED_AGAIN, f'Asks "{question}", though the user wrote "{message}".')
 
 

@@ -18,6 +18,8 @@ _YES_NO_QUESTION = regex.compile(
 )
 _ITEM_END = regex.compile(r",\s*(?:and|or)?\s+|;\s*|\s+(?:and|or)\s+")
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}'’-]*")
+# Share of the words of an item from which an answer mentions it: "nausea" for "severe nausea".
+_MENTIONED = 0.5
 # Words such as "before" and "over" stand in many answers. Two texts that differ in one of them
 # contradict each other only where they agree in most other words.
 _SAME_WORDS = 0.6
@@ -85,7 +87,7 @@ def missing_items(answer: str, expected: str) -> list[str]:
         # "fee" says nothing about which of "a booking fee" and "a card fee" is there.
         others = [other for text, other in items.items() if text != item]
         own = stems.difference(*others) or stems
-        if own and share_of_words(own, answer) < 0.5:
+        if own and share_of_words(own, answer) < _MENTIONED:
             missing.append(item)
     return missing
 
@@ -106,9 +108,10 @@ def missing_words(answer: str, expected: str, question: str) -> str:
     if not stated or share_of_words(stated, expected) < 1:
         return ""
     words = _WORD.findall(_OPENING_WORD.sub("", expected))
-    known = f"{answer} {question}"
+    # The question itself may name what the answer leaves out.
+    mentioned = f"{answer} {question}"
     return " ".join(
         word
         for word in words
-        if content_stems(word) and share_of_words(content_stems(word), known) == 0
+        if content_stems(word) and share_of_words(content_stems(word), mentioned) == 0
     )
