@@ -19,7 +19,6 @@ from typing import Any
 import onnxruntime
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
 from tools.train_entailment.data import (
     LATE,
     STABLE,
@@ -40,6 +39,7 @@ from tools.train_entailment.model import (
     loss_of,
 )
 from tools.train_entailment.sources import BY_NAME
+from torch import Tensor
 
 SHORT_TOKENS = 144
 LONG_TOKENS = 256
