@@ -18,7 +18,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 judge_option = click.option(
     "--judge",
-    help=f"local, {', '.join(PRESETS)}, or the URL of an endpoint (with --judge-model).",
+    help=f"local, recorded (grades of the file), {', '.join(PRESETS)}, or the URL of an endpoint (with --judge-model).",
 )
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
 judge_mode_option = click.option(

@@ -330,7 +330,9 @@ class SuiteTable(Table, frozen=True):
     ] = ()
     judge: Annotated[
         str | TomlTable | None,
-        about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.'),
+        about(
+            'A judge: `"local"`, `"recorded"` (grades of the file), a preset, `"module:function"`, or a `[judge]` table.'
+        ),
     ] = None
     embedding: Annotated[str | TomlTable, about("A model's name, or an `[embedding]` table.")] = (
         DEFAULT_MODEL
