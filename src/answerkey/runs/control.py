@@ -136,7 +136,7 @@ class Budget:
     def pay_for_answers(self, costs: Iterable[float]) -> str:
         """Count answers as they arrive, before they are scored; the limit if it is used up.
 
-        Scoring lags behind a fast target: by its count, every worker would go on asking.
+        Scoring lags behind a fast target: by its count, every worker would keep asking.
         """
         self._paid_for_answers += sum(costs)
         limit = self._run.max_cost

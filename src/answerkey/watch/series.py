@@ -149,7 +149,7 @@ def values_of(series: Series, outcomes: Sequence[Outcome], topics: Sequence[int]
 def values_by_outcome(
     series: Series, outcomes: Sequence[Outcome], topics: Sequence[int]
 ) -> list[float | None]:
-    """The value of each outcome in a series; None where the series does not apply to it."""
+    """The value of each outcome in a series; None where it is not applicable."""
     values: list[float | None] = []
     for outcome, topic in zip(outcomes, topics, strict=True):
         if series.topic is not None and topic != series.topic:

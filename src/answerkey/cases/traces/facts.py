@@ -349,7 +349,7 @@ def _feedback_of_scores(scores: object, names: frozenset[str]) -> Feedback | Non
 
 
 def _feedback_of_assessments(assessments: object) -> Feedback | None:
-    """What a person said of a trace of MLflow; the scores of its judges are no feedback."""
+    """The feedback of a person on a trace of MLflow; the scores of its judges are none."""
     for assessment in assessments if is_list(assessments) else ():
         if not is_mapping(assessment):
             continue
