@@ -34,7 +34,7 @@ _ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class CaseCondition:
     """One condition of `--where`, such as `feedback=down` or `latency>5`."""
 
     column: str
@@ -42,10 +42,10 @@ class Condition:
     value: str
 
     @classmethod
-    def parse(cls, text: str) -> Condition:
+    def parse(cls, text: str) -> CaseCondition:
         """
-        >>> Condition.parse("latency >= 5")
-        Condition(column='latency', operator='>=', value='5')
+        >>> CaseCondition.parse("latency >= 5")
+        CaseCondition(column='latency', operator='>=', value='5')
         """
         match = _CONDITION.fullmatch(text)
         if match is None:
@@ -108,7 +108,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def filter_cases(cases: Iterable[Case], conditions: Sequence[Condition]) -> Iterator[Case]:
+def filter_cases(cases: Iterable[Case], conditions: Sequence[CaseCondition]) -> Iterator[Case]:
     """The cases that meet all conditions; a column that no case has is an error."""
     # A misspelt column would silently match nothing. It is known only after the last case, because
     # a column of a log may be empty in most rows.

@@ -24,7 +24,7 @@ from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, CaseFinding,
 from answerkey.text import format_count
 
 if TYPE_CHECKING:
-    from answerkey.testsets.audit.accepted import Decision, Key
+    from answerkey.testsets.audit.accepted import AuditDecision, Key
     from answerkey.types import Case
 
 _LISTED = 40
@@ -108,12 +108,12 @@ def audit_command(
     from answerkey.embed import load_embedder
     from answerkey.entailment.load import load_pair_model
     from answerkey.testsets.audit.accepted import (
-        Decision,
+        AuditDecision,
         audit_file,
         choose_findings,
-        decide_finding,
         read_accepted,
         read_decisions,
+        store_decision,
     )
     from answerkey.testsets.audit.document_set import find_documents, read_documents
     from answerkey.testsets.audit.run_audit import audit_cases
@@ -140,7 +140,7 @@ def audit_command(
         audit = _accept(audit, accepted_names, note, cases)
     for name in fixed_names:
         for finding in choose_findings(audit.findings, name):
-            decide_finding(store, finding, f"to fix: {finding.fix}", Decision.FIX)
+            store_decision(store, finding, f"to fix: {finding.fix}", AuditDecision.FIX)
     if fixed is not None:
         _write_fixed(fixed, listed_cases, audit, read_decisions(store))
     if save:
@@ -165,17 +165,17 @@ def _accept(audit: Audit, names: tuple[str, ...], note: str, cases: tuple[str, .
     """Store the decisions, and return the findings that are left."""
     from dataclasses import replace
 
-    from answerkey.testsets.audit.accepted import audit_file, choose_findings, decide_finding
+    from answerkey.testsets.audit.accepted import audit_file, choose_findings, store_decision
 
     chosen = [finding for name in names for finding in choose_findings(audit.findings, name)]
     for finding in chosen:
-        decide_finding(audit_file(cases), finding, note)
+        store_decision(audit_file(cases), finding, note)
     left = tuple(finding for finding in audit.findings if finding not in chosen)
     return replace(audit, findings=left, accepted=audit.accepted + len(chosen))
 
 
 def _write_fixed(
-    path: Path, cases: Sequence[Case], audit: Audit, decisions: Mapping[Key, Decision]
+    path: Path, cases: Sequence[Case], audit: Audit, decisions: Mapping[Key, AuditDecision]
 ) -> None:
     """Write the corrected copy, and say what is left for a person."""
     from answerkey.testsets.audit.apply_fixes import apply_fixes

@@ -10,7 +10,7 @@ import click
 
 from answerkey.cases import read_cases
 from answerkey.cases.hide import KINDS, hide_in, hide_text, parse_kinds
-from answerkey.cases.select import Condition, filter_cases, sample_cases
+from answerkey.cases.select import CaseCondition, filter_cases, sample_cases
 from answerkey.cases.write import write_cases
 from answerkey.cli.output import COUNT, PATH, done, json_option, print_json, show
 from answerkey.errors import InputError
@@ -68,7 +68,7 @@ def cases_command(
     hidden = parse_kinds(hide)
     cases: Iterable[Case] = read_cases(paths, Path())
     if conditions:
-        cases = filter_cases(cases, [Condition.parse(text) for text in conditions])
+        cases = filter_cases(cases, [CaseCondition.parse(text) for text in conditions])
     if sample is not None:
         cases = sample_cases(cases, sample, seed)
     if out is not None:

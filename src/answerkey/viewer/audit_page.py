@@ -7,8 +7,12 @@ from starlette.responses import RedirectResponse, Response
 
 from answerkey.cases.loader import AUDIT_FILE
 from answerkey.errors import InputError, did_you_mean
-from answerkey.testsets.audit.accepted import Decision, read_accepted, read_notes
-from answerkey.testsets.audit.accepted import decide_finding as store_decision
+from answerkey.testsets.audit.accepted import (
+    AuditDecision,
+    read_accepted,
+    read_notes,
+    store_decision,
+)
 from answerkey.testsets.audit.findings import FindingKind
 from answerkey.testsets.audit.saved_audit import read_saved_audit
 from answerkey.viewer.forms import read_form
@@ -68,14 +72,14 @@ async def decide_finding(request: Request) -> Response:
         raise InputError(f"no finding {number} here: the audit has {len(findings)}")
     form = await read_form(request)
     value = form.get("decision", "")
-    if value not in set(Decision):
-        raise InputError(f'decision: expected {", ".join(Decision)}, got "{value[:40]}"')
-    decision = Decision(value)
+    if value not in set(AuditDecision):
+        raise InputError(f'decision: expected {", ".join(AuditDecision)}, got "{value[:40]}"')
+    decision = AuditDecision(value)
     note = form.get("note", "").strip()[:_LONGEST_NOTE]
     finding = findings[number]
-    if decision is Decision.FIX:
+    if decision is AuditDecision.FIX:
         note = note or f"to fix: {finding.fix}"
-    elif decision is Decision.CLUSTER:
+    elif decision is AuditDecision.CLUSTER:
         note = f'cluster = "{finding.cluster}"'
     # Only a file beside the cases is written, whatever the saved audit contains.
     store_decision(folder / AUDIT_FILE, finding, note, decision)

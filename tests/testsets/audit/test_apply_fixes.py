@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.testsets.audit.accepted import Decision, decide_finding, read_decisions
+from answerkey.testsets.audit.accepted import AuditDecision, read_decisions, store_decision
 from answerkey.testsets.audit.apply_fixes import apply_fixes
 from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 from answerkey.types import Case
@@ -37,32 +37,32 @@ def _finding(case: str, kind: FindingKind, **more: Any) -> CaseFinding:
     ],
 )
 def test_labels_are_corrected(finding: CaseFinding, labels: dict[str, float]) -> None:
-    decisions = {(finding.id, finding.kind): Decision.FIX}
+    decisions = {(finding.id, finding.kind): AuditDecision.FIX}
     result = apply_fixes(CASES, [finding], decisions)
     assert result.cases[0].relevant == labels
     assert result.cases[1:] == CASES[1:]
     assert (result.applied, result.left) == (1, ())
     assert apply_fixes(CASES, [finding], {}).cases == CASES
-    accepted = {(finding.id, finding.kind): Decision.ACCEPT}
+    accepted = {(finding.id, finding.kind): AuditDecision.ACCEPT}
     assert apply_fixes(CASES, [finding], accepted).cases == CASES
 
 
 def test_cases_that_ask_the_same_get_one_cluster() -> None:
     finding = _finding("b", FindingKind.NEAR_DUPLICATE, related=("a",), cluster="a")
-    result = apply_fixes(CASES, [finding], {("b", finding.kind): Decision.CLUSTER})
+    result = apply_fixes(CASES, [finding], {("b", finding.kind): AuditDecision.CLUSTER})
     assert [case.extra.get("cluster") for case in result.cases] == ["a", "a", None]
 
 
 def test_an_answer_is_left_to_a_person() -> None:
     finding = _finding("c", FindingKind.ANSWER_MISSING)
-    result = apply_fixes(CASES, [finding], {("c", finding.kind): Decision.FIX})
+    result = apply_fixes(CASES, [finding], {("c", finding.kind): AuditDecision.FIX})
     assert result.cases == CASES
     assert result.left == (finding,)
 
 
 def test_the_last_label_is_not_removed() -> None:
     finding = _finding("b", FindingKind.LABEL_ADDS_NOTHING, label="m#1")
-    result = apply_fixes(CASES, [finding], {("b", finding.kind): Decision.FIX})
+    result = apply_fixes(CASES, [finding], {("b", finding.kind): AuditDecision.FIX})
     assert result.cases == CASES
     assert result.left == (finding,)
 
@@ -74,7 +74,7 @@ def test_decisions_of_earlier_versions_are_read(tmp_path: Path) -> None:
         {"id": "b", "finding": "unsupported", "accepted": False},
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    decide_finding(file, _finding("c", FindingKind.TWO_ANSWERS), decision=Decision.FIX)
+    store_decision(file, _finding("c", FindingKind.TWO_ANSWERS), decision=AuditDecision.FIX)
     assert [one.value for one in read_decisions(file).values()] == ["accept", "reopen", "fix"]
 
 

@@ -66,7 +66,7 @@ class SpanFacts(msgspec.Struct, array_like=True, kw_only=True):
     is_cut: bool = False
 
 
-def facts_of(span: Span) -> SpanFacts:
+def read_span_facts(span: Span) -> SpanFacts:
     """The facts of a span, read from its attributes, its events and its own fields."""
     table: dict[str, object] = {**span.fields, **span.attributes}
     inputs = _messages(span, table, "input", Role.USER)

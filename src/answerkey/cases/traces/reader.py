@@ -9,7 +9,7 @@ from pathlib import Path
 
 from answerkey.cases.hide import hide_secrets
 from answerkey.cases.rows import case_of_cells
-from answerkey.cases.traces.facts import SpanFacts, SpanKind, facts_of
+from answerkey.cases.traces.facts import SpanFacts, SpanKind, read_span_facts
 from answerkey.cases.traces.families import NAMES
 from answerkey.cases.traces.shelf import SpanShelf
 from answerkey.cases.traces.stream import Damage, holds_spans, read_spans
@@ -91,7 +91,7 @@ def read_trace_cases(path: Path, name: str) -> Iterator[Case]:
             if isinstance(span, Damage):
                 survey.add_damage(span)
                 continue
-            facts = facts_of(span)
+            facts = read_span_facts(span)
             survey.add_span(facts)
             shelf.add(facts)
         yield from _cases_of_shelf(shelf, survey, path, name)

@@ -16,7 +16,7 @@ from answerkey.testsets.audit.findings import CaseFinding, FindingKind
 Key = tuple[str, FindingKind]
 
 
-class Decision(StrEnum):
+class AuditDecision(StrEnum):
     """The decision about a finding. ACCEPT and CLUSTER keep it quiet, REOPEN takes all back."""
 
     ACCEPT = "accept"
@@ -62,29 +62,29 @@ def _read_records(path: Path) -> Iterator[tuple[Key, Mapping[str, object]]]:
         yield key, record
 
 
-def read_decisions(path: Path) -> dict[Key, Decision]:
+def read_decisions(path: Path) -> dict[Key, AuditDecision]:
     """The last decision about each finding; lines of earlier versions only say `accepted`."""
-    decisions: dict[Key, Decision] = {}
+    decisions: dict[Key, AuditDecision] = {}
     for key, record in _read_records(path):
         name = str(record.get("decision") or "")
-        if name in set(Decision):
-            decisions[key] = Decision(name)
+        if name in set(AuditDecision):
+            decisions[key] = AuditDecision(name)
         elif record.get("accepted") is False:
-            decisions[key] = Decision.REOPEN
+            decisions[key] = AuditDecision.REOPEN
         else:
-            decisions[key] = Decision.ACCEPT
+            decisions[key] = AuditDecision.ACCEPT
     return decisions
 
 
-def decide_finding(
-    path: Path, finding: CaseFinding, note: str = "", decision: Decision = Decision.ACCEPT
+def store_decision(
+    path: Path, finding: CaseFinding, note: str = "", decision: AuditDecision = AuditDecision.ACCEPT
 ) -> None:
     """Add a line with a decision."""
     record = {
         "id": finding.id,
         "finding": finding.kind.value,
         "decision": decision.value,
-        "accepted": decision in (Decision.ACCEPT, Decision.CLUSTER),
+        "accepted": decision in (AuditDecision.ACCEPT, AuditDecision.CLUSTER),
         "note": note,
         "evidence": finding.evidence,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from answerkey.cases.write import write_cases
-from answerkey.testsets.audit.accepted import Decision, Key
+from answerkey.testsets.audit.accepted import AuditDecision, Key
 from answerkey.testsets.audit.findings import CaseFinding
 from answerkey.testsets.audit.findings import FindingKind as Kind
 from answerkey.types import Case
@@ -27,7 +27,7 @@ class FixedCases:
 
 
 def apply_fixes(
-    cases: Sequence[Case], findings: Iterable[CaseFinding], decisions: Mapping[Key, Decision]
+    cases: Sequence[Case], findings: Iterable[CaseFinding], decisions: Mapping[Key, AuditDecision]
 ) -> FixedCases:
     """Apply the findings that were decided to be fixed or clustered.
 
@@ -39,7 +39,7 @@ def apply_fixes(
     left: list[CaseFinding] = []
     for finding in findings:
         decision = decisions.get((finding.id, finding.kind))
-        if decision not in (Decision.FIX, Decision.CLUSTER) or finding.id not in by_id:
+        if decision not in (AuditDecision.FIX, AuditDecision.CLUSTER) or finding.id not in by_id:
             continue
         if finding.kind is Kind.NEAR_DUPLICATE:
             for name in (finding.id, *finding.related):
