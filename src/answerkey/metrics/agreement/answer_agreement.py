@@ -284,12 +284,15 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict
         odds = verdict.log_odds
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
-    if verdict:
+    if verdict and verdict.recall.value is not None:
         notes.append(f"{verdict.recall.value:.0%} of the expected facts are there")
     must_decline = should_decline(case)
     declined = refusal(response.answer or "")
+    # A long answer that declines a part is graded by what it says: as a refusal it would get 0, which
+    # lowered the rank correlation with bots' answers from 0.64 to 0.57.
     if (
         declined == "partial"
+        and verdict is None
         and not f["contains"]
         and _declines_what_was_asked(case.question, response.answer or "")
     ):

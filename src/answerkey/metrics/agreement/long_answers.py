@@ -61,7 +61,7 @@ def is_long(answer: str, expected: Sequence[str]) -> bool:
 
 
 def long_verdicts(pairs: Sequence[Pair]) -> list[LongVerdict | None]:
-    """The verdict for each pair; None where the expected answer is short, or no text makes a claim."""
+    """The verdict for each pair; None where the expected answer is short."""
     places = [
         n
         for n, (case, response) in enumerate(pairs)
@@ -72,9 +72,8 @@ def long_verdicts(pairs: Sequence[Pair]) -> list[LongVerdict | None]:
     curve = load_numbers("agreement/long")
     verdicts: list[LongVerdict | None] = [None] * len(pairs)
     for n, one, terms in zip(places, checked, long_terms(long_pairs, checked), strict=True):
-        if one.facts and one.claims:
-            log_odds = float(curve["intercept"]) + float(curve["slope"]) * terms.total
-            verdicts[n] = LongVerdict(log_odds, fact_recall(one))
+        log_odds = float(curve["intercept"]) + float(curve["slope"]) * terms.total
+        verdicts[n] = LongVerdict(log_odds, fact_recall(one))
     return verdicts
 
 
@@ -102,7 +101,10 @@ def long_terms(pairs: Sequence[Pair], checked: Sequence[CheckedFacts]) -> list[L
 
 
 def _mean_with(accepted: Sequence[bool], by_model: float | None) -> float:
-    """The mean of a share and the model's probability; the share alone without a model."""
+    """The mean of a share and the model's probability; the share alone without a model.
+
+    A text without a claim has the share 0: leaving the share out was worse (0.62 for 0.63 on bots).
+    """
     share = sum(accepted) / len(accepted) if accepted else 0.0
     if by_model is None:
         return share
