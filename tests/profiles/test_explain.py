@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import answerkey as ak
 from answerkey.metrics.registry import all_metrics
 from answerkey.profiles.explain import LONGEST_WHY, explain_failure
-from answerkey.types import Case, Cause, Kind, Outcome, Passage, Response, Score
+from answerkey.types import AnswerCriteria, Case, Cause, Kind, Outcome, Passage, Response, Score
 
 HERE = Path(__file__).parent
 WRITTEN = HERE / "explained_cases.jsonl"
@@ -185,6 +185,22 @@ def test_an_answer_about_something_else_is_no_contradiction() -> None:
     asked = ("Are you open on Sundays?", "12 Canal Street, beside the station.")
     assert explain(*asked, "No, we are closed then.")[1] == Kind.OTHER
     assert explain(asked[0], "We open at ten.", "No, we are closed then.")[1] == Kind.CONTRADICTS
+
+
+def test_an_amount_stands_in_place_of_another_amount_not_of_a_year() -> None:
+    asked = ("In which state did revenue fall?", "Selangor: RM 3,287,190.27")
+    assert explain(*asked, "Perak; its revenue decreased on 2024.")[1] != Kind.WRONG_FIGURE
+
+
+def test_another_way_is_not_a_part_of_the_expected_one() -> None:
+    asked = ("Where is my parcel?", "Use the store finder on our website: type your town.")
+    assert explain(*asked, "Open My orders on the website and choose Track.")[1] == Kind.OTHER
+
+
+def test_an_answer_in_place_of_a_question_that_clarifies() -> None:
+    criteria = AnswerCriteria(clarification_expected=True)
+    why, _, _ = explain("How are we doing?", "Revenue: RM 12.", criteria=criteria)
+    assert why == 'Says "Revenue: RM 12", expected a question that clarifies.'
 
 
 def test_labels_of_documents_come_before_the_words_of_passages() -> None:

@@ -156,6 +156,10 @@ def _find_omitted(failed: FailedAnswer) -> str:
     facts = own_words(failed.expected, failed.case.question)
     if share_of_words(facts, failed.answer) == 0:
         return ""
+    # "Use the store finder on our website" is no part of "Open My orders on the website".
+    stated = own_words(failed.answer, failed.case.question)
+    if stated and share_of_words(stated, failed.expected) < _SAME_SUBJECT:
+        return ""
     missing = missing_items(failed.answer, failed.expected)
     if missing and len(missing) < len(list(split_items(failed.expected))):
         return ", ".join(missing)

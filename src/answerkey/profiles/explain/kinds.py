@@ -126,6 +126,8 @@ def _describe_other(failed: FailedAnswer) -> Failure:
         return Failure(Kind.OTHER, f"{sentence}; must not contain {quote(forbidden)}.")
     if missing := _missing_texts(failed):
         return Failure(Kind.INCOMPLETE, f"{sentence}, but not {quote(', '.join(missing))}.")
+    if failed.case.criteria.clarification_expected:
+        return Failure(Kind.OTHER, f"{sentence}, expected a question that clarifies.")
     if _says_exactly_the_expected(failed):
         sentence += ", as expected; other requirements of the profile are not met"
     elif failed.case.expected:

@@ -21,6 +21,7 @@ from answerkey.profiles.explain.wording import LONGEST_READ, starts_with_yes_or_
 _CAPITAL_RUN = regex.compile(
     r"\b\p{Lu}[\p{L}\p{N}'’-]*(?:\s+(?:(?:of|de|van|von|la)\s+)?\p{Lu}[\p{L}\p{N}'’-]*)*"
 )
+_YEAR = regex.compile(r"(?:19|20)\d\d")
 _MONTHS = frozenset(name.casefold() for name in month_name if name)
 
 
@@ -44,8 +45,14 @@ class Statement:
     def is_comparable(self, other: Statement) -> bool:
         """Whether one could stand in the other's place: 28 days for 25, not 28 days for 25 euros."""
         if isinstance(self.value, Figure) and isinstance(other.value, Figure):
-            return not self.value.other_unit(other.value)
+            # "RM 3,287" stands in place of another amount, not of the year beside it.
+            is_year = _is_year(self) != _is_year(other)
+            return not is_year and not self.value.other_unit(other.value)
         return type(self.value) is type(other.value)
+
+
+def _is_year(statement: Statement) -> bool:
+    return _YEAR.fullmatch(statement.text) is not None
 
 
 def _is_same_name(first: str, second: str) -> bool:
