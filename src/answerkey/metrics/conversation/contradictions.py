@@ -60,7 +60,11 @@ _PRICE = re.compile(r"\d\s*(?:euros?|dollars?|pounds?|cents?|francs?)\b|[€$£]
 _LONGEST_ELLIPSIS = 5  # words of "and the café?"
 # Groups of words of which only one holds at a time.
 _EXCLUSIVE = ("weekdays", "parts_of_the_day", "seasons")
+_CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9]{4,}\b")
 _COUNTED = re.compile(r"\b(\d+)\s+([A-Za-z]{3,})")
+_FEW_PAIRS = 40  # statements that are compared in a short conversation
+# On 34 long conversations of an airline agent, read by eye, lower limits gave more false alarms.
+_DENIED_AMONG_MANY = 0.8
 _MOST_CLAIMS = 40
 _MOST_PAIRS = 200  # for the model: the pairs that are most alike
 
@@ -101,6 +105,10 @@ class _StatementPair:
         """Whether the statement is about what the user asked later: "And for children?"."""
         if content_stems(self.statement) & self.changed and not self.has_other_count:
             return True
+        codes = set(_CODE.findall(self.statement))
+        earlier_codes = set(_CODE.findall(self.earlier))
+        if codes and earlier_codes and codes.isdisjoint(earlier_codes):
+            return True  # two orders, two flights
         if has_phrase(self.question, phrase_list("other_times")) or _asks_about_past(self.question):
             return True
         is_reply = begins_with_phrase(self.statement, ("yes,", "no,"))
@@ -186,8 +194,10 @@ def find_contradiction(turns: Sequence[Turn], place: int, embed: Embedder) -> Co
         return None
     pairs = list(_pair_statements(turns, place))
     # Rules first: they are sure, and need the model for few pairs.
+    is_long = len(pairs) > _FEW_PAIRS
     for pair in pairs:
-        if _is_contradicted_by_rules(pair):
+        is_contradicted = _is_contradicted_by_rules(pair)
+        if is_contradicted and (not is_long or _mean_denial(pair) >= _DENIED_BY_MODEL):
             return Contradiction(pair.statement, pair.earlier)
     return _find_by_meaning(pairs, embed)
 
@@ -213,13 +223,12 @@ def _statements(answer: str) -> list[str]:
     """The statements of an answer, clause by clause."""
     text = _PREAMBLE.sub("", answer)
     all_claims = list(claims(text)[:_MOST_CLAIMS])
-    # `claims` leaves refusals out. "I cannot look that up" is no statement about the thing, but
-    # "Your policy doesn't cover theft" is one.
+    # `claims` leaves refusals out, but "Your policy doesn't cover theft" is a statement.
     all_claims += [each for each in split_sentences(text) if refusal(each) == "full"]
-    is_refusal = refusal(answer) == "full"
     statements: list[str] = []
     for claim in all_claims:
-        if (is_refusal or refusal(claim) == "full") and _FIRST_PERSON.search(claim):
+        # What the bot does itself changes from turn to turn: "I can help you", "I have booked it".
+        if _FIRST_PERSON.search(claim):
             continue
         # "Departure: 9:00" in a list says nothing without its heading.
         if _LABEL.match(claim) or len(claim.split()) < _SHORTEST:
@@ -320,9 +329,16 @@ def _find_by_meaning(pairs: Sequence[_StatementPair], embed: Embedder) -> Contra
     # The model is slow beside an embedding, so it sees the most similar pairs only.
     nearest = sorted(range(len(candidates)), key=lambda n: -likeness[n].of_statements)
     best: tuple[float, _StatementPair] | None = None
+    # Of many pairs some look contradictory by chance, so that each needs to be surer.
+    is_long = len(candidates) > _FEW_PAIRS
     for n in nearest[:_MOST_PAIRS]:
         pair = candidates[n]
         if not _is_related(pair, likeness[n]):
+            continue
+        if is_long:
+            denial = _mean_denial(pair)
+            if denial >= _DENIED_AMONG_MANY and (best is None or denial > best[0]):
+                best = (denial, pair)
             continue
         if _is_part_against_all(pair, likeness[n].of_statements):
             return Contradiction(pair.statement, pair.earlier)
