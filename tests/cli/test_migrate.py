@@ -28,6 +28,10 @@ Sparse,1,Who?,0.9,"['6', 'N/A', 'N/A', '4', '5']",['6']
 """
 SUMMARY = ",mrr,mrr\n,mean,std\nconfig_name,,\nDense,0.25,0.1\nSparse,1.0,0.0\n"
 QA = "# Questions\n\n## Q1: How long do refunds take?\n**A1:** Refunds take 5 business days.\n\n## Q2: When does it open?\n**A2:** At nine.\n"
+GRADED = {
+    "source_file": "a.md", "question_num": 1, "question": "How long?", "expected_answer": "5 days",
+    "chatbot_answer": "5 days", "scores": {"accuracy": 4.2, "completeness": 3.8, "citation_quality": 4.5, "coherence": 2.9},
+}  # fmt: skip
 JUDGE = """
 import json
 def judge(prompt):
@@ -70,6 +74,8 @@ def world(write: Write, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     write("rankings.csv", RANKINGS)
     write("summary.csv", SUMMARY)
+    write("alpha.csv", "alpha,metric,value\n0.0,mrr,0.4\n0.5,mrr,0.6\n")
+    write("detailed_results.json", {"results": [GRADED]})
     write(
         "faq.csv",
         "question,expected_answer\nHow long do refunds take?,Refunds take 5 business days.\n",
