@@ -81,7 +81,8 @@ def label_page(request: Request) -> Response:
         "label": None,
         "note": "",
         "given": {},
-        "done": sum(person in labels.of_case(case) for case in rows.id),
+        # Over the labels, not the cases: a run may have 100,000 cases and ten labels.
+        "done": sum(person in labels.of_case(case) for case in labels.by_case if case in places),
         "total": len(rows),
         "disagreements": [
             {"n": places[case], "id": case} for case in labels.disagreements() if case in places
@@ -136,13 +137,12 @@ def _next_place(rows: Rows, labels: RunLabels, person: str) -> int | None:
 
     Cases that somebody else labelled come within the same order, so that two people overlap early.
     """
-    labelled = {case for case in rows.id if person in labels.by_case.get(case, {})}
+    labelled = {case for case, people in labels.by_case.items() if person in people}
     values: dict[int, float] = {}
     for n, case in enumerate(rows.id):
-        if case in labelled:
-            value = labels.of(case, person).label
-        else:
-            value = None
+        if case not in labelled:
+            continue
+        value = labels.of(case, person).label
         if value is not None:
             values[n] = value
     order = label_order(rows.quality, rows.passed, values)
