@@ -1,7 +1,7 @@
 """Questions that a judge answers with yes or no, scored by the probability of "yes" where the endpoint reports it.
 
-A graded reply is one number that the model writes; small models write the same few numbers again and again. The probability of
-the word "yes" is finer, needs one token, and has no JSON that can be wrong. It gives no reason and no quote.
+A graded reply is one of a few numbers that the model writes. The probability of the word "yes" has any number of steps, needs one
+token, and no JSON that can be wrong. It gives no reason and no quote, and the exam of `doctor` decides which mode a model is better in.
 """
 
 from __future__ import annotations
