@@ -1,7 +1,7 @@
 """Questions that a judge answers with yes or no, scored by the probability of "yes" where the endpoint reports it.
 
 A graded reply is one of a few numbers that the model writes. The probability of the word "yes" has any number of steps, needs one
-token, and no JSON that can be wrong. It gives no reason and no quote, and the exam of `doctor` decides which mode a model is better in.
+token, and no JSON that can be wrong. It gives no reason and no quote; the exam of `doctor` shows in which mode a model is better.
 """
 
 from __future__ import annotations
