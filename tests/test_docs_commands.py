@@ -55,6 +55,11 @@ SERVICES = {
     "--judge groq": "tests/llm",
     "--judge ollama": "tests/llm",
     "--judge http": "tests/cli/test_doctor.py",
+    "--judge llama-cpp": "tests/cli/test_doctor.py",
+    "--collection new": "tests/retrieval",  # needs a vector store
+    "--fix q17": "tests/testsets/audit",  # the page accepts this finding first
+    "detailed.json": "tests/cli/test_migrate.py",  # results with recorded grades
+    "detailed_results.json": "tests/cli/test_migrate.py",
     "--engine ray": "tests/runs",
     "otlp http": "tests/reports/test_otlp.py",
     "models fetch": "tests/cli/test_models.py",
@@ -71,6 +76,7 @@ SERVICES = {
 }
 # The name of a command in a sentence, such as "use `answerkey calibrate`": not meant to be typed.
 NEEDS_ARGUMENTS = {
+    "watch",
     "run",
     "score",
     "rescore",
@@ -97,7 +103,9 @@ def _is_prose(command: str) -> bool:
     words = command.split()
     if words[0] == "answerkey" and words[1] not in ALL_COMMANDS:
         return True  # a sentence that begins with the name of the tool
-    return len(words) == 2 and words[1] in NEEDS_ARGUMENTS
+    # `answerkey audit --save` names an option; a command that is meant to be typed has a file, too.
+    has_only_an_option = len(words) <= 4 and all(word.startswith("--") for word in words[2:3])
+    return words[1] in NEEDS_ARGUMENTS and has_only_an_option
 
 
 def _commands_of(page: Path) -> list[str]:

@@ -96,7 +96,7 @@ def _write_tables(folder: Path) -> None:
         }
         for number, row in enumerate(rows, start=1)
     ]
-    for name in ("answers", "rows", "answered", "recent", "last-month"):
+    for name in ("answers", "rows", "answered", "recent", "last-month", "corrected"):
         _write_lines(folder / f"{name}.jsonl", rows)
     _write_lines(folder / "data.jsonl", rows)
     labelled = [{**row, "id": f"{row['id']}-{turn}"} for turn in range(15) for row in rows]
@@ -133,7 +133,7 @@ def _write_rankings(folder: Path) -> None:
     ]
     (folder / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
     (folder / "ranking.json").write_text(json.dumps(ranking), encoding="utf-8")
-    for name in ("rankings.csv", "summary.csv"):
+    for name in ("rankings.csv", "summary.csv", "alpha.csv"):
         _write_csv(folder / name, rows)
     (folder / "ids.txt").write_text("a\nb\n", encoding="utf-8")
 
