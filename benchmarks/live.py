@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx2
 
 from answerkey.runs.control import Watch
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.suite import load_suite
 from answerkey.types import Outcome
 
@@ -106,7 +106,7 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
                 seconds.append(outcome.response.seconds or 0.0)
 
         begin = time.perf_counter()
-        finished = run_suite(load_suite(folder / "suite.toml"), watch=Marks())
+        finished = execute_suite(load_suite(folder / "suite.toml"), watch=Marks())
         whole = time.perf_counter() - begin
         if finished.partial:
             raise SystemExit(f"the run did not end: {finished.partial}")

@@ -20,7 +20,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.manifest import write_manifest
 from answerkey.runs.resume import finished_before
 from answerkey.runs.store import prepare_resume, read_manifest
@@ -78,7 +78,7 @@ def measure_state(count: int) -> None:
         home = Path(name)
         log = make_cases(home, 256)
         (home / "suite.toml").write_text(SUITE.format(log=log.name, metrics='"exact_match"'))
-        run = run_suite(load_suite(home / "suite.toml")).folder
+        run = execute_suite(load_suite(home / "suite.toml")).folder
         multiply(run / "run.sqlite", count)
         size = (run / "run.sqlite").stat().st_size / 1e6
         write_manifest(run, replace(read_manifest(run), records=None).as_begun())

@@ -22,7 +22,7 @@ from tests.support.stored_run import stored_answers
 
 from answerkey.errors import MissingPackage, SettingsError
 from answerkey.runs.control import Cluster, Options, Selection, Watch
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.manifest import write_manifest
 from answerkey.runs.shards import SHARDS
 from answerkey.runs.store import read_manifest, read_outcomes
@@ -102,7 +102,7 @@ def test_the_same_figures_as_a_local_run_to_the_last_digit(cli, log, tmp_path, k
     path = log(kind)
     local = cli("run", path, "--no-charts", "--quiet", "--out", tmp_path / "local")
     assert local.code == 0, local.err
-    finished = run_suite(load_suite(path), on_ray(2))
+    finished = execute_suite(load_suite(path), on_ray(2))
     told = cli("report", finished.folder)
     assert told.code == 0, told.err
     here = latest_run(tmp_path / "local", "log")
@@ -162,7 +162,7 @@ def test_a_killed_worker_repeats_at_most_its_chunk(log, write, tmp_path):
     suite = load_suite(log(suite=head))
     notes, watch = [], Watch()
     watch.note = notes.append
-    finished = run_suite(suite, on_ray(2), watch)
+    finished = execute_suite(suite, on_ray(2), watch)
     assert finished.partial == ""
     assert len(notes) == 2, notes
     seen = [int(n) for path in tmp_path.glob("seen-*") for n in path.read_text().split()]
@@ -178,18 +178,18 @@ def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_
     write("always_deadly.py", DEADLY.replace('open(flag, "w").close()', "pass"))
     head = 'modules = ["always_deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
     suite = load_suite(log(suite=head))
-    finished = run_suite(suite, on_ray(2))
+    finished = execute_suite(suite, on_ray(2))
     assert "3 processes ended unexpectedly in the shard" in finished.partial
     for number in (300, 700):
         (tmp_path / f"killed-{number}").touch()
-    ended = run_suite(suite, on_ray(2, resume=finished.folder))
+    ended = execute_suite(suite, on_ray(2, resume=finished.folder))
     assert ended.partial == ""
     assert len(list(read_outcomes(ended.folder))) == 1000
 
 
 def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
     path = log(count=300)
-    finished = run_suite(load_suite(path), on_ray(1))
+    finished = execute_suite(load_suite(path), on_ray(1))
     kept = read_manifest(finished.folder)
     write_manifest(finished.folder, replace(kept, records=None, partial="in progress"))
     ended = cli("run", path, "--engine", "ray", "--resume", "--no-charts")
@@ -203,17 +203,17 @@ def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
 
 def test_a_changed_suite_is_refused(log, write):
     path = log(count=300)
-    finished = run_suite(load_suite(path), on_ray(1, selection=Selection(limit=200)))
+    finished = execute_suite(load_suite(path), on_ray(1, selection=Selection(limit=200)))
     assert read_manifest(finished.folder).count == 200
     with pytest.raises(SettingsError, match="metrics changed since this run began"):
-        run_suite(
+        execute_suite(
             load_suite(path, {"metrics": ["chrf"]}),
             on_ray(1, selection=Selection(limit=200), resume=finished.folder),
         )
     made = (path.parent / "log.jsonl").read_text().splitlines()
     (path.parent / "log.jsonl").write_text("\n".join([*made[:200][::-1], *made[200:]]))
     with pytest.raises(SettingsError, match="order of the cases changed"):
-        run_suite(
+        execute_suite(
             load_suite(path), on_ray(1, selection=Selection(limit=200), resume=finished.folder)
         )
 
@@ -235,7 +235,7 @@ def test_one_limiter_for_the_whole_cluster(write):
     with FakeEndpoint(answer) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\nconcurrency = 2\n'
         path = write("suite.toml", suite)
-        finished = run_suite(load_suite(path), on_ray(2))
+        finished = execute_suite(load_suite(path), on_ray(2))
         assert finished.partial == ""
         assert len(endpoint.requests) == 24
     assert most == 2
@@ -249,7 +249,7 @@ def test_a_judge_that_refuses_for_good_stops_the_run(write):
     write("log.jsonl", rows(6))
     with FakeEndpoint(lambda request: Said(401, '{"error": {"message": "bad key"}}')) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\n'
-        finished = run_suite(load_suite(write("suite.toml", suite)), on_ray(1))
+        finished = execute_suite(load_suite(write("suite.toml", suite)), on_ray(1))
     assert "401" in finished.partial
     assert list(read_outcomes(finished.folder)) == []
 
@@ -288,7 +288,7 @@ def test_what_is_only_for_one_machine_is_refused(cli, log):
 def test_without_the_package_it_says_what_to_install(log, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingPackage, match=r"pip install 'answerkey\[ray\]'"):
-        run_suite(load_suite(log(count=5)), on_ray(1))
+        execute_suite(load_suite(log(count=5)), on_ray(1))
 
 
 SLOW = '''

@@ -1,12 +1,12 @@
 """Contradictions between metrics."""
 
 from answerkey.runs.disagreements import list_disagreements
-from answerkey.runs.table import table_of
+from answerkey.runs.table import table_of_run
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 
 def cases(*scores):
-    return table_of(
+    return table_of_run(
         Outcome(
             Case(f"c{n}", "q"),
             Response("a"),

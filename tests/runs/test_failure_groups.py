@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerkey.runs.failure_groups import count_groups, group_failures, group_lines
 from answerkey.runs.summary import Summary, summarise
-from answerkey.runs.table import table_of
+from answerkey.runs.table import table_of_run
 from answerkey.types import Case, Outcome, Response, Verdict
 
 
@@ -26,7 +26,7 @@ OUTCOMES = [
 
 
 def test_groups_are_counted_with_what_fixing_them_brings() -> None:
-    groups = group_failures(table_of(OUTCOMES), 0.5)
+    groups = group_failures(table_of_run(OUTCOMES), 0.5)
     assert [(g.kind, g.cause, g.count, g.reachable) for g in groups] == [
         ("wrong figure", "not retrieved", 3, 0.875),
         ("refused", "not used", 1, 0.625),
@@ -42,7 +42,7 @@ def test_cases_without_a_verdict_are_no_failures() -> None:
         Outcome(Case("s", "q?"), Response("a"), {}, Verdict("SCORED")),
         Outcome(Case("u", "q?"), Response("a"), {}, Verdict("UNSCORED")),
     ]
-    assert group_failures(table_of(undecided), None) == []
+    assert group_failures(table_of_run(undecided), None) == []
 
 
 def test_without_a_pass_rate_no_gain_is_promised() -> None:

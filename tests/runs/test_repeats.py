@@ -17,7 +17,7 @@ from tests.support.viewer_asking import ask
 
 from answerkey import evaluate, open_run
 from answerkey.reports.write import write_reports
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.shard_worker import ShardTask
 from answerkey.runs.store import read_outcomes
 from answerkey.runs.suite import load_suite
@@ -215,7 +215,7 @@ def test_shards_repeat_too(cli, suite, monkeypatch):
     pool = InlinePool(ShardTask(loaded, live=True))
     pools = iter([pool])  # the shards themselves are not divided
     monkeypatch.setattr("answerkey.runs.execute.open_pool", lambda *_: next(pools, None))
-    folder = run_suite(loaded.writing_to(path.parent / "sharded")).folder
+    folder = execute_suite(loaded.writing_to(path.parent / "sharded")).folder
     write_reports(folder, charts=False)
     assert len(pool.started) > 1
     there, here = (json.loads((f / "summary.json").read_text()) for f in (folder, local))

@@ -17,7 +17,7 @@ from tests.support.stored_run import query, stored_scores
 import answerkey
 from answerkey.files import json_line
 from answerkey.runs.control import Options, Stop, Watch
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.manifest import write_manifest
 from answerkey.runs.records import to_json
 from answerkey.runs.resume import AlreadyFinished
@@ -109,14 +109,14 @@ def test_functions_and_judges_stay_in_this_process():
 
 def test_a_stopped_run_continues_in_several_processes(suite, tmp_path):
     path = load_suite(suite, {"run.jobs": 2})
-    whole = run_suite(path.writing_to(tmp_path / "whole"), Options())
+    whole = execute_suite(path.writing_to(tmp_path / "whole"), Options())
     stop = Stop()
     watch = Watch()
     watch.group = lambda group: stop.set("enough")
-    part = run_suite(path.writing_to(tmp_path / "part"), Options(), watch, stop)
+    part = execute_suite(path.writing_to(tmp_path / "part"), Options(), watch, stop)
     assert part.partial == "enough"
     assert 0 < part.asked < COUNT
-    run_suite(path.writing_to(tmp_path / "part"), Options(resume=part.folder))
+    execute_suite(path.writing_to(tmp_path / "part"), Options(resume=part.folder))
     assert stored_scores(part.folder) == stored_scores(whole.folder)
 
 
@@ -252,7 +252,7 @@ def live(write, monkeypatch):
         pool = InlinePool(ShardTask(suite, live=True), losses)
         pools = iter([pool])  # the shards themselves are not divided
         monkeypatch.setattr("answerkey.runs.execute.open_pool", lambda *_: next(pools, None))
-        return run_suite(suite, Options(**options)), pool
+        return execute_suite(suite, Options(**options)), pool
 
     return run
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from answerkey.runs.case_row import CaseRow, Stage, case_row
-from answerkey.runs.table import RunTable, table_of
+from answerkey.runs.table import RunTable, table_of_run
 from answerkey.types import Case, Outcome, Part, Response, Score, Status, Verdict
 
 
@@ -20,7 +20,7 @@ def outcome(n, status="PASSED", score=0.9, **more):
 
 
 def test_a_number_that_is_not_known_is_none_and_not_zero():
-    table = table_of([outcome(0, seconds=0.0), outcome(1, "ERROR", None)])
+    table = table_of_run([outcome(0, seconds=0.0), outcome(1, "ERROR", None)])
     assert table.number("seconds", 0) == 0.0
     assert table.number("seconds", 1) is None
     assert table.number("score", 1) is None
@@ -28,7 +28,7 @@ def test_a_number_that_is_not_known_is_none_and_not_zero():
 
 
 def test_no_value_says_why_error_or_not_applicable_or_not_measured():
-    table = table_of(
+    table = table_of_run(
         [
             outcome(0, scores={"m": Score(0.0)}),
             outcome(1, scores={"m": Score.failed("why")}),
@@ -48,7 +48,7 @@ def test_selected_rows_keep_their_times_and_values():
     repeated = Outcome(
         attempts[0].case, attempts[0].response, {"m": Score(0.5)}, attempts[0].verdict, attempts
     )
-    table = table_of([outcome(0, type="a", seconds=9.0), repeated, outcome(2, type="a")])
+    table = table_of_run([outcome(0, type="a", seconds=9.0), repeated, outcome(2, type="a")])
     assert table.times.tolist() == [9.0, 1.0, 2.0]
     assert table.attempts.tolist() == [0, 2, 0]
     rest = table.select(np.array([2, 1]))
@@ -62,7 +62,7 @@ def test_selected_rows_keep_their_times_and_values():
 
 
 def test_the_table_of_no_cases_has_every_column():
-    table = table_of([])
+    table = table_of_run([])
     assert isinstance(table, RunTable)
     assert len(table) == 0
     assert table.clusters is None
@@ -70,7 +70,7 @@ def test_the_table_of_no_cases_has_every_column():
 
 def test_columns_follow_the_names_of_the_row():
     row = case_row(7, outcome(3, "FAILED", 0.2), stage=Stage.STOPPED)
-    table = table_of([outcome(3, "FAILED", 0.2)])
+    table = table_of_run([outcome(3, "FAILED", 0.2)])
     for name in CaseRow._fields:
         assert len(getattr(table, name)) == 1, name
     assert (row.n, row.stage, row.status, row.reason) == (

@@ -14,7 +14,7 @@ from answerkey.llm import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.quality.assess import assess_answer
 from answerkey.retrieval.retriever import open_retriever
-from answerkey.targets.rag import OUT_OF_SCOPE, RagBot, build_prompt, make_rag, split_sentences
+from answerkey.targets.rag import OUT_OF_SCOPE, RagBot, build_prompt, make_rag, split_passage
 from answerkey.types import Passage, Question, Turn
 
 
@@ -73,12 +73,12 @@ def test_the_prompt_holds_the_history_in_order() -> None:
 
 
 def test_sentences_keep_their_numbers_and_lose_the_headings() -> None:
-    assert split_sentences("# Title\n\nA car is paid RM 0.85 a kilometre. Tolls are added.") == [
+    assert split_passage("# Title\n\nA car is paid RM 0.85 a kilometre. Tolls are added.") == [
         "A car is paid RM 0.85 a kilometre.",
         "Tolls are added.",
     ]
-    assert split_sentences("3. At the till\nGreet the customer.") == ["Greet the customer."]
-    assert split_sentences("") == []
+    assert split_passage("3. At the till\nGreet the customer.") == ["Greet the customer."]
+    assert split_passage("") == []
 
 
 @pytest.mark.parametrize(

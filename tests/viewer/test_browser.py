@@ -14,7 +14,7 @@ from tests.support.viewer_asking import Watch, charts_are_drawn
 
 from answerkey.calibrate.labels import read_run_labels
 from answerkey.runs.control import Options
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.suite import load_suite
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -224,7 +224,7 @@ def test_live_page_follows_a_run(served: str, viewed: Path, watch: Watch) -> Non
         '[target]\nkind = "python"\ncall = "viewer_slow_bot:answer"\n[run]\nworkers = 1\nout = "results"\n'
     )
     running = threading.Thread(
-        target=run_suite, args=(load_suite(folder / "suite.toml"), Options())
+        target=execute_suite, args=(load_suite(folder / "suite.toml"), Options())
     )
     running.start()
     while not (found := list(folder.glob("results/*/run.sqlite"))):

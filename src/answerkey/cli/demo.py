@@ -20,7 +20,7 @@ from answerkey.display import rate_text
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, InputError, StorageError
 from answerkey.reports.comparison_files import write_comparison
 from answerkey.reports.write import write_reports
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.store import new_folder
 from answerkey.runs.suite import load_suite
 
@@ -143,7 +143,7 @@ def _copy_world(out: Path) -> Path:
 def _run_bot(suite_path: Path, out: Path) -> DemoRun:
     suite = load_suite(suite_path, {"run.out": str(out.resolve())})
     with interactive(quiet=False) as (watch, stop):
-        finished = run_suite(suite, watch=watch, stop=stop)
+        finished = execute_suite(suite, watch=watch, stop=stop)
     if finished.interrupted or finished.partial:
         if finished.interrupted:
             code = EXIT_INTERRUPTED

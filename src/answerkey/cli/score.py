@@ -14,7 +14,7 @@ from answerkey.cli.run_folder import RUN
 from answerkey.cli.scoring_options import ScoringOptions, allow_code_option, scoring_options
 from answerkey.cli.selection_options import selection_options
 from answerkey.runs.control import Options, Selection
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.suite import suite_of
 
 
@@ -84,7 +84,7 @@ def score_command(
         table["target"] = {"kind": "recorded", "answers": str(answers.resolve())}
     suite = suite_of(table, Path())
     with interactive(quiet=quiet) as (watch, stop):
-        finished = run_suite(suite, Options(selection), watch, stop)
+        finished = execute_suite(suite, Options(selection), watch, stop)
     export_scores(finished.folder, export)
     again = same_command("score", *cases)
     raise click.exceptions.Exit(

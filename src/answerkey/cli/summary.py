@@ -24,7 +24,7 @@ from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.means import plain_mean
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
-from answerkey.runs.table import RunTable, table_of
+from answerkey.runs.table import RunTable, table_of_run
 from answerkey.text import format_count
 from answerkey.types import Outcome, Status
 
@@ -39,7 +39,7 @@ def group_by(folder: Path, column: str) -> dict[str | None, RunTable]:
     """
     if column not in COLUMNS:
         return _group_by_case_column(folder, column)
-    table = table_of(read_outcomes(folder))
+    table = table_of_run(read_outcomes(folder))
     names: Counter[str | None] = Counter(getattr(table, column))
     ordered = sorted(names, key=lambda name: (-names[name], name is None, name or ""))
     return {name: table.where(column, name) for name in ordered}
@@ -60,7 +60,7 @@ def _group_by_case_column(folder: Path, column: str) -> dict[str | None, RunTabl
             f'cannot group by "{column}"{did_you_mean(column, names)}; choose one of {listed}'
         )
     ordered = sorted(groups, key=lambda name: (-len(groups[name]), name is None, name or ""))
-    return {name: table_of(groups[name]) for name in ordered}
+    return {name: table_of_run(groups[name]) for name in ordered}
 
 
 def _group_row(name: str | None, table: RunTable) -> dict[str, object]:

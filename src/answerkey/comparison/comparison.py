@@ -12,7 +12,7 @@ from answerkey.comparison.changed import Changed, find_changes
 from answerkey.comparison.noise import Noise, estimate_noise
 from answerkey.comparison.pair import Pairs, Side, load_side, pair_cases
 from answerkey.comparison.significance import Difference, McNemar, difference, holm, mcnemar
-from answerkey.comparison.verdict import ComparisonVerdict, Evidence, reach_verdict
+from answerkey.comparison.verdict import ComparisonEvidence, ComparisonVerdict, reach_verdict
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import SettingsError
 from answerkey.metrics.registry import find
@@ -184,7 +184,9 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
         noise = None
     unscored = tuple(pairs.unscored_cases())
     passes = mcnemar(*pairs.passes())
-    evidence = Evidence(changed, overall, with_errors, metrics, passes, len(unscored), noise, scale)
+    evidence = ComparisonEvidence(
+        changed, overall, with_errors, metrics, passes, len(unscored), noise, scale
+    )
     verdict, sentence = reach_verdict(evidence)
     changes = _CaseChanges(pairs, noise)
     return Comparison(

@@ -26,7 +26,7 @@ class ComparisonVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ComparisonEvidence:
     """The figures that a verdict rests on.
 
     `unscored` cases have a score in A and could not be scored in B; they count as 0 in `overall`.
@@ -43,7 +43,7 @@ class Evidence:
     scale: float | None = None
 
 
-def reach_verdict(evidence: Evidence) -> tuple[ComparisonVerdict, str]:
+def reach_verdict(evidence: ComparisonEvidence) -> tuple[ComparisonVerdict, str]:
     """The verdict and its sentence."""
     changed = evidence.changed
     overall = evidence.overall
@@ -92,7 +92,7 @@ def _describe_identical(changed: Changed) -> str:
     return f"the bot did not change: {changed.identical} of {changed.shared} answers are identical"
 
 
-def _decide_by_score(evidence: Evidence) -> tuple[ComparisonVerdict, str]:
+def _decide_by_score(evidence: ComparisonEvidence) -> tuple[ComparisonVerdict, str]:
     overall = evidence.overall
     noise = evidence.noise
     change = _describe_score(evidence)
@@ -106,7 +106,7 @@ def _decide_by_score(evidence: Evidence) -> tuple[ComparisonVerdict, str]:
     return ComparisonVerdict.BETTER, f"B is better: {change}"
 
 
-def _find_doubt(evidence: Evidence) -> str:
+def _find_doubt(evidence: ComparisonEvidence) -> str:
     """Why a better score does not make B better; empty if nothing speaks against it."""
     removed = evidence.changed.removed
     if removed:
@@ -118,7 +118,7 @@ def _find_doubt(evidence: Evidence) -> str:
     return ""
 
 
-def _describe_score(evidence: Evidence) -> str:
+def _describe_score(evidence: ComparisonEvidence) -> str:
     """The pass rates, and the change of the mean score."""
     overall = evidence.overall
     clusters = ""
@@ -136,7 +136,7 @@ def _describe_score(evidence: Evidence) -> str:
     return f"{rates}over {cases}{clusters} the score changed by {change}{unscored}"
 
 
-def _describe_limits(evidence: Evidence) -> str:
+def _describe_limits(evidence: ComparisonEvidence) -> str:
     """Why the difference is not called one, or what could have been detected."""
     overall = evidence.overall
     noise = evidence.noise
@@ -161,7 +161,7 @@ def is_beyond_scale(overall: Difference, scale: float | None) -> bool:
     return scale is not None and (overall.smallest_detectable or 0.0) > scale
 
 
-def _decide_by_metrics(evidence: Evidence) -> tuple[ComparisonVerdict, str]:
+def _decide_by_metrics(evidence: ComparisonEvidence) -> tuple[ComparisonVerdict, str]:
     metrics = evidence.metrics
     up: list[str] = []
     down: list[str] = []

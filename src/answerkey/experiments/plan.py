@@ -108,7 +108,7 @@ class SweepPlan:
         return tuple(sorted(cut_offs))
 
 
-def make_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
+def make_sweep_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     """The standard tests where neither `alphas` nor `ks` is given, else exactly those.
 
     Without dense search only α = 0 is tried.

@@ -30,7 +30,7 @@ from answerkey.experiments.plan import (
     SweepPlan,
     Variant,
     list_variants,
-    make_plan,
+    make_sweep_plan,
 )
 from answerkey.experiments.quote_hits import QuoteLabels, find_quotes, hits_in_chunks
 from answerkey.experiments.timing import add_stage_times, time_searches
@@ -170,7 +170,7 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     # Wrong names and settings are errors before the documents are read and embedded.
     check_stages(settings)
     embedders = _load_embedders(suite, settings)
-    make_plan(settings, any(embedders))
+    make_sweep_plan(settings, any(embedders))
     step("reading and indexing the documents (kept in the cache for the next time)")
     setups = open_search_indexes(settings, embedders, step)
     quotes = [_quotes_of_case(case) for case in cases]
@@ -208,7 +208,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
     """Every setting for every case; `timed` says whether single searches are timed too."""
     settings = prepared.settings
     _check_prepared(prepared)
-    plan = make_plan(settings, any(index.dense for index in prepared.setups))
+    plan = make_sweep_plan(settings, any(index.dense for index in prepared.setups))
     if plan.depth > settings.pool:
         raise SettingsError(
             f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}"

@@ -23,7 +23,7 @@ _COUNTED = "characters"  # the unit of a metric that measures the length itself
 Notes = Mapping[str, str]  # by field
 
 
-def is_long(case: Case, response: Response) -> bool:
+def exceeds_limits(case: Case, response: Response) -> bool:
     """Whether a text of the pair is longer than metrics read."""
     texts = (response.answer or "", *case.expected)
     return any(len(text) > LONGEST_ANSWER for text in texts) or any(

@@ -91,7 +91,7 @@ class Plan:
         able = [pairs[n] for n in answered]
         lacking = _Lacking(able)
         run = _run
-        # Written out, not a call of `is_long`: every run of one row passes here.
+        # Written out, not a call of `exceeds_limits`: every run of one row passes here.
         texts = (
             text for case, response in able for text in (response.answer or "", *case.expected)
         )

@@ -76,7 +76,7 @@ def format_evidence(value: float) -> str:
     return "> 1,000" if value > 1000 else f"{value:.2f}"
 
 
-def format_count(number: int | None) -> str:
+def group_digits(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
 
 
@@ -113,7 +113,7 @@ def _breakable(text: str) -> Markup:
 
 FILTERS: dict[str, Any] = {
     "breakable": _breakable,
-    "count": format_count,
+    "count": group_digits,
     "evidence": format_evidence,
     "figure": format_figure,
     "heat": heat_class,

@@ -74,7 +74,7 @@ class _Execution:
         return self.prepared.answers - self.store.state.count(Progress.FINISHED)
 
 
-def run_suite(
+def execute_suite(
     suite: Suite,
     options: Options | None = None,
     watch: Watch | None = None,
@@ -82,7 +82,7 @@ def run_suite(
 ) -> Finished:
     """Start or resume a run. However it ends, the folder is valid and can be resumed.
 
-    >>> run_suite(load_suite(Path("suite.toml"))).folder  # doctest: +SKIP
+    >>> execute_suite(load_suite(Path("suite.toml"))).folder  # doctest: +SKIP
     PosixPath('results/suite_20260102_030405')
     """
     options = options or Options()

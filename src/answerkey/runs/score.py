@@ -16,7 +16,7 @@ from answerkey.config.tables import PACKAGED_NAME, PYTHON_PREFIX
 from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.judge.judged_metrics import load_judge, uses_local_models
 from answerkey.metrics.judge.own_criteria import check_criteria
-from answerkey.metrics.length_limits import cut_long_texts, is_long
+from answerkey.metrics.length_limits import cut_long_texts, exceeds_limits
 from answerkey.metrics.plan import Plan, make_plan
 from answerkey.metrics.registry import OWN_CRITERION, Metric, find, load_modules, provided_for
 from answerkey.profiles.decide import decide_verdict, describe_errors, verdict_of_error
@@ -171,7 +171,7 @@ def verdict_of(
 ) -> Verdict:
     """The profile's verdict. Without a profile a case is SCORED, or ERROR."""
     if profile is not None:
-        if is_long(case, response):
+        if exceeds_limits(case, response):
             # The sentence on a failure reads the same texts as the metrics.
             ((case, response),), _ = cut_long_texts([(case, response)])
         return decide_verdict(profile, case, response, scores)

@@ -236,7 +236,7 @@ def flags_at(rows: Sequence[int], count: int) -> Flags:
     return flags
 
 
-def table_of(outcomes: Iterable[Outcome], *, scale: float = 1.0) -> RunTable:
+def table_of_run(outcomes: Iterable[Outcome], *, scale: float = 1.0) -> RunTable:
     """The table of some outcomes."""
     builder = TableBuilder(scale=scale)
     for outcome in outcomes:

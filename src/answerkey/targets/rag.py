@@ -117,7 +117,7 @@ def extract_answer(
     numbers_by_sentence: dict[str, int] = {}
     # A sentence in two overlapping passages is cited from the first.
     for number, passage in enumerate(passages, 1):
-        for sentence in split_sentences(passage.text):
+        for sentence in split_passage(passage.text):
             numbers_by_sentence.setdefault(sentence, number)
     if not numbers_by_sentence:
         return "", 0.0
@@ -143,7 +143,7 @@ def _cite(sentence: str, number: int) -> str:
     return f"{sentence.rstrip('.!?')} [{number}]{stop}"
 
 
-def split_sentences(text: str) -> list[str]:
+def split_passage(text: str) -> list[str]:
     """Sentences, on one line each, without the headings; `RM 0.85` stays whole."""
     parts = _SENTENCE_END.split(_HEADING.sub("\n\n", text))
     return [" ".join(part.split()) for part in parts if re.search(r"\w", part)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.metrics.conversation.languages import detect_language
+from answerkey.metrics.conversation.languages import detect_message_language
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Response, Turn
 
@@ -22,7 +22,7 @@ from answerkey.types import Case, Response, Turn
     ],
 )
 def test_a_language_is_known_by_its_function_words(text: str, language: str | None) -> None:
-    assert detect_language(text) == language
+    assert detect_message_language(text) == language
 
 
 def test_an_unclear_first_message_is_in_the_language_of_the_next() -> None:

@@ -18,7 +18,7 @@ from answerkey.errors import EXIT_INTERRUPTED, SettingsError
 from answerkey.robustness.gates import split_gates
 from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished, Options, Stop, Watch
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import execute_suite
 from answerkey.runs.progress import make_progress
 from answerkey.runs.rescore import rescore
 from answerkey.runs.resume import AlreadyFinished
@@ -58,7 +58,7 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
         raise SettingsError("--test needs --engine local; leave --engine out")
     with interactive(quiet=options.quiet) as (watch, stop):
         try:
-            return run_suite(suite, settings, watch, stop)
+            return execute_suite(suite, settings, watch, stop)
         except AlreadyFinished as done:
             say(str(done))
             return Finished(done.folder)  # its gates still decide, and its reports may be missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from answerkey.embed import Embedder, load_embedder
 from answerkey.metrics.conversation.asked_again import find_repetition
 from answerkey.metrics.conversation.contradictions import find_contradiction
-from answerkey.metrics.conversation.languages import detect_language
+from answerkey.metrics.conversation.languages import detect_message_language
 from answerkey.metrics.conversation.read_turns import Conversation, is_english, read_conversation
 from answerkey.metrics.conversation.resolution import find_resolution
 from answerkey.metrics.registry import metric
@@ -128,13 +128,13 @@ def language_kept(case: Case, response: Response) -> Score:
     if conversation is None:
         return Score.not_applicable(_NO_CONVERSATION)
     # A first message such as "My order?" is in the language of the messages that follow it.
-    languages = (detect_language(turn.user) for turn in conversation.turns)
+    languages = (detect_message_language(turn.user) for turn in conversation.turns)
     language = next((each for each in languages if each is not None), None)
     right = 0
     wrong: list[str] = []
     for place, turn in enumerate(conversation.turns):
-        language = detect_language(turn.user) or language
-        answer_language = detect_language(turn.answer)
+        language = detect_message_language(turn.user) or language
+        answer_language = detect_message_language(turn.answer)
         if place < conversation.first or language is None or answer_language is None:
             continue
         if answer_language == language:

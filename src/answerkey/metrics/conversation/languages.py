@@ -13,12 +13,12 @@ _LEAST_WORDS = 2  # function words by which a language is known
 _LEAST_LEAD = 1.3  # times as many as of the next language
 
 
-def detect_language(text: str) -> str | None:
+def detect_message_language(text: str) -> str | None:
     """A code such as "en", the name of another script, or None where it is unclear.
 
-    >>> detect_language("Where is my order and when will it arrive?")
+    >>> detect_message_language("Where is my order and when will it arrive?")
     'en'
-    >>> detect_language("OK") is None
+    >>> detect_message_language("OK") is None
     True
     """
     letters = [char for char in text if char.isalpha()]

@@ -42,7 +42,7 @@ _SAME_ANSWER = 0.8  # cosine; repeated answers of written conversations have 0.8
 _LONGEST_CLOSING = 25  # words; longer messages say more than thanks
 
 
-class Ending(StrEnum):
+class ConversationEnding(StrEnum):
     """How a conversation ends."""
 
     CONTENT = "the user is content"
@@ -57,12 +57,12 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    ending: Ending
+    ending: ConversationEnding
     turns: int
 
     @property
     def is_resolved(self) -> bool:
-        return self.ending in (Ending.CONTENT, Ending.ANSWERED)
+        return self.ending in (ConversationEnding.CONTENT, ConversationEnding.ANSWERED)
 
 
 def find_resolution(turns: Sequence[Turn], embed: Embedder) -> Resolution:
@@ -71,28 +71,28 @@ def find_resolution(turns: Sequence[Turn], embed: Embedder) -> Resolution:
     last = turns[-1]
     # A complaint counts whatever follows it: the user has not confirmed the last answer.
     if is_discontent(last.user):
-        return Resolution(Ending.DISCONTENT, len(turns))
+        return Resolution(ConversationEnding.DISCONTENT, len(turns))
     if len(turns) > 1 and is_closing(last.user) and not _only_asks(last.answer):
         before = turns[-2]
         if _declines(before.answer) and not before.tools:
             # Thanks for nothing: politeness after a refusal is no solution.
-            return Resolution(Ending.REFUSED, len(turns))
-        return Resolution(Ending.CONTENT, len(turns) - 1)
+            return Resolution(ConversationEnding.REFUSED, len(turns))
+        return Resolution(ConversationEnding.CONTENT, len(turns) - 1)
     if any(_is_same_message(last.user, turn.user) for turn in turns[:-1]) or _insists(turns):
-        return Resolution(Ending.REPEATED, len(turns))
+        return Resolution(ConversationEnding.REPEATED, len(turns))
     if _repeats_answer(turns) or any(
         _says_nothing_new(turns[:count], embed) for count in (len(turns), len(turns) - 1)
     ):
-        return Resolution(Ending.STUCK, len(turns))
+        return Resolution(ConversationEnding.STUCK, len(turns))
     if not last.answer.strip():
-        return Resolution(Ending.SILENT, len(turns))
+        return Resolution(ConversationEnding.SILENT, len(turns))
     if _declines(last.answer) or _gives_up(turns):
-        return Resolution(Ending.REFUSED, len(turns))
+        return Resolution(ConversationEnding.REFUSED, len(turns))
     if _only_asks(last.answer):
-        return Resolution(Ending.OPEN, len(turns))
+        return Resolution(ConversationEnding.OPEN, len(turns))
     if _complains(turns, len(turns) - 1) or leaving_degree(last.user) >= LEAVING:
-        return Resolution(Ending.DISCONTENT, len(turns))
-    return Resolution(Ending.ANSWERED, len(turns))
+        return Resolution(ConversationEnding.DISCONTENT, len(turns))
+    return Resolution(ConversationEnding.ANSWERED, len(turns))
 
 
 def _declines(answer: str) -> bool:
