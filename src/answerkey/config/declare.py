@@ -68,6 +68,7 @@ class Setting:
 
     def read(self, value: object, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
+        # msgspec would ignore unknown keys of an inner table; `read_table` reports them.
         if self.type in Table.__subclasses__():
             return read_table(self.type, value, _inner_table(where, self.name))
         try:
@@ -90,6 +91,7 @@ class Setting:
     def _hint(self, value: object) -> str:
         """The choice that is nearest to a wrong word."""
         choices = choices_of(self.type)
+        # A list of choices may have one wrong word among right ones.
         values = value if is_list(value) else [value]
         wrong = [item for item in values if item not in choices]
         if not wrong or not isinstance(wrong[0], str):
@@ -101,6 +103,7 @@ def _check_size(value: object) -> None:
     """Refuse numbers whose square is no float; later sums would overflow."""
     for number in value if is_list(value) else [value]:
         if isinstance(number, float) and abs(number) > LARGEST:
+            # Without a message, `read` describes the type of the setting.
             raise ValueError
 
 
@@ -128,6 +131,7 @@ def read_table(
         values = {name: _resolve_paths(value, folder) for name, value in values.items()}
     for setting in declared.values():
         if setting.default is msgspec.NODEFAULT and setting.name not in values:
+            # The help text becomes the rest of a sentence: a small first letter, no full stop.
             help = setting.help.rstrip(".")
             raise SettingsError(f"{where} needs {setting.name}: {help[:1].lower()}{help[1:]}")
     return kind(**{declared[name].field: value for name, value in values.items()})
@@ -142,6 +146,7 @@ def check_settings(
     names = [*declared, *others]
     for key in table:
         if key not in names:
+            # Old names are still accepted, so a misspelt old name gets its hint, too.
             hint = did_you_mean(str(key), [*names, *kind.moved]) or f"; it has {', '.join(names)}"
             name = toml_text(key).strip('"')
             raise SettingsError(f'{where} has no setting "{name}"{hint}')
@@ -152,6 +157,8 @@ def check_settings(
 
 def use_new_names(kind: type[Table], given: Mapping[str, object], where: str) -> TomlTable:
     """The table with every setting under its present name."""
+    # Inner tables are copied, because old names are added to them; the caller's table stays as it
+    # is.
     table = {
         key: dict(value) if is_mapping(value) else value
         for key, value in given.items()
@@ -200,8 +207,10 @@ def _resolve_paths(value: object, folder: Path) -> object:
 @cache
 def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
     """Every setting of a table, by name, in the order of its declaration."""
+    # Postponed annotations are text in the class; this evaluates them and keeps their notes.
     hints = get_type_hints(kind, include_extras=True)
     return {
+        # The name in TOML may be a keyword of Python: `pass` is the field `pass_mark`.
         field.encode_name: _setting(field, hints[field.name])
         for field in msgspec.structs.fields(kind)
     }
@@ -256,6 +265,7 @@ def _type_name(kind: object, *, plural: bool) -> str:
     singular_name, plural_name = _TYPE_NAMES.get(origin, ("a value", "values"))
     name = plural_name if plural else singular_name
     arguments = get_args(base)
+    # The keys of a TOML table are always text; only the type of its values is worth a word.
     position = 1 if origin is dict else 0
     if position < len(arguments) and arguments[position] is not Any:
         name += f" of {_type_name(arguments[position], plural=True)}"
@@ -305,6 +315,7 @@ def _convert_path(kind: object, value: object) -> Any:
 
 def toml_text(value: object) -> str:
     """A value as TOML writes it, on one short line without control characters."""
+    # Python writes True, TOML writes true.
     if isinstance(value, bool):
         return str(value).lower()
     try:
@@ -319,6 +330,7 @@ def toml_text(value: object) -> str:
     printable = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in start)
     if len(text) <= 80:
         return printable
+    # Escapes make the text longer again, so it is cut a second time.
     return f"{printable[:70]}…"
 
 
@@ -339,6 +351,7 @@ def web_address(value: str) -> str:
     example = "an address such as http://127.0.0.1:8080/v1"
     try:
         parts = urlsplit(one_line(value))
+        # `port` raises ValueError for a port that is no number or above 65535.
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         raise ValueError(example) from None
@@ -352,6 +365,7 @@ def web_address(value: str) -> str:
 
 def without_password(value: str) -> str:
     """A check: the address of a database, whose password must not stand in a file."""
+    # Postgres also takes `host=db password = x`, with blanks around the sign.
     if urlsplit(one_line(value)).password or "password=" in value.replace(" ", "").lower():
         raise SettingsError(
             "an address holds a password; set the variable PGPASSWORD or use ~/.pgpass instead"
@@ -362,6 +376,7 @@ def without_password(value: str) -> str:
 def variable_name(value: str) -> str:
     """A check: the name of an environment variable."""
     # A value that is no name may be a key, so the message does not repeat it.
+    # A key such as `sk_…` is a valid variable name as well; only its prefix shows the mistake.
     looks_like_key = re.match(r"(sk|gsk|pk|hf|xai)[-_][A-Za-z0-9]{12,}", value)
     if value and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or looks_like_key):
         raise SettingsError(

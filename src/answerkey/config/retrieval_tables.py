@@ -145,6 +145,7 @@ class StoreTable(Table, frozen=True):
             )
         if self.index is None or self.chunks is not None:
             return
+        # LangChain keeps the texts in a .pkl file beside the index, so that `chunks` is not needed.
         if not self.index.is_dir() and not self.index.with_suffix(".pkl").is_file():
             raise SettingsError(
                 "[retrieval] index needs chunks: a JSONL file with the page and text of each row"
@@ -235,12 +236,14 @@ class RetrievalTable(Table, frozen=True):
                 "qdrant_path, qdrant_client, postgres_url or retriever"
             )
         self.store.check()
+        # A ranking is no longer than the pool: a larger K would measure the same list again.
         most = max(self.sweep.ks, default=0)
         if self.pool < most:
             raise SettingsError(
                 f"[retrieval] pool = {self.pool}: expected at least the largest K, {most}"
             )
         self._check_overlap()
+        # The type of `route` has no limits, so each α is checked here.
         for kind, alpha in self.route.items():
             if not 0 <= alpha <= 1:
                 raise SettingsError(
@@ -256,6 +259,7 @@ class RetrievalTable(Table, frozen=True):
     def _check_overlap(self) -> None:
         size = self.chunks.size
         overlap = self.chunks.overlap
+        # Lists are checked by `chunkings`, which leaves out the pairs that do not fit.
         if isinstance(size, int) and isinstance(overlap, int) and overlap >= size:
             raise SettingsError(
                 f"[retrieval] chunk_overlap = {overlap}: expected less than chunk_size, {size}"
