@@ -45,6 +45,7 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
         route = scores.get("route_score")
     else:
         route = None
+    # An error is never a low score: the case has no verdict, and gates on it fail.
     if error := _find_error(rules.lines, scores, route):
         return verdict_of_error(f"Could not be scored: {error}", error)
     route_score = route.value if route else None
@@ -57,6 +58,8 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
         if not _fails_required(rules.lines, scores):
             return _unscored_verdict(rules.lines, case, response, scores, route_score)
     quality = sum(part.points for part in parts)
+    # Without a route score the quality is the whole score, as with any metric that is not
+    # applicable.
     if route_score is None:
         weight = 0.0
     else:
@@ -113,6 +116,7 @@ def share_of(line: ProfileLine, value: float) -> float:
     >>> share_of(ProfileLine("rubric.accuracy", maximum=5), 4)
     0.8
     """
+    # A value beyond the maximum must not outweigh the other criteria.
     share = min(max(value / line.maximum, 0.0), 1.0)
     if line.better == "lower":
         return 1 - share
@@ -123,6 +127,7 @@ def _find_error(lines: Sequence[ProfileLine], scores: Scores, route: Score | Non
     """The metric that was not computed, or the errors of those that were; empty without any."""
     needed: dict[str, Score] = {}
     for line in lines:
+        # A metric that is missing is an error: "not applicable" would hide that nobody computed it.
         if line.metric not in scores:
             return f"{line.metric} was not computed"
         needed[line.metric] = scores[line.metric]
@@ -262,6 +267,8 @@ class _Shortfalls:
 def _describe_shortfall(line: ProfileLine, value: float | None) -> str:
     floor = line.floor
     if value is None:
+        # With a floor, `required` holds only where the metric is applicable: `rag` requires
+        # answer_agreement, but not of a case without an expected answer.
         if line.required and floor is None:
             return f"{line.metric} is required and not applicable"
         return ""
@@ -286,10 +293,12 @@ def _reach_band(
 ) -> Band:
     """The highest band that the quality reaches; a failing one where a floor is missed."""
     if has_failed:
+        # A quality that fails anyway keeps its own band, which may be below `needs review`.
         reached = _reach_band(rules, quality, route_score, has_failed=False)
         if reached.status == Status.FAILED:
             return reached
         return _failing_band(rules)
+    # An acceptable route scores 0.7; the highest band asks for the preferred one, which scores 1.
     is_wrong_route = route_score is not None and route_score < 1.0
     for band in rules.bands:
         if quality + _EPSILON >= band.at and not (band.needs_route and is_wrong_route):

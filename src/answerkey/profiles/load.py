@@ -106,6 +106,7 @@ _HOME = files("answerkey.profiles") / "builtin"
 
 def builtin_names() -> list[str]:
     """The names of the built-in profiles: `["rag", "retrieval", …]`."""
+    # The default word lists stand in the same folder and are no profile.
     names = (entry.name for entry in _HOME.iterdir() if entry.name != "words.toml")
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
@@ -147,8 +148,10 @@ def profile_table(
     if not isinstance(profile, str):
         table = dict(profile)
         source = "[profile]"
+    # A file need not end in .toml; it wins over a built-in profile of the same name.
     elif profile.endswith(".toml") or (folder / profile).is_file():
         try:
+            # Editors on Windows may begin the file with a byte-order mark.
             text = (folder / profile).read_text(encoding="utf-8-sig")
         except OSError as error:
             raise SettingsError(f"profile {profile}: cannot be read: {error.strerror}") from None
@@ -159,6 +162,7 @@ def profile_table(
     else:
         table = tomllib.loads(builtin_text(profile))
         source = profile
+    # Checked before the overlay, so that an error names the file with the wrong key.
     _check(table, f"profile {source}")
     if "base" in table:
         name = str(table.pop("base"))
@@ -171,6 +175,7 @@ def profile_table(
 def _overlay(base: TomlTable, own: TomlTable) -> TomlTable:
     """The base with the named keys changed and nothing else: in tables and route groups by key, in criteria by metric."""
     table = _overlay_rules(base, own)
+    # These tables are merged by key: a new word list leaves the other lists as they are.
     for key in ("words", "settings", "routes"):
         table[key] = {**base.get(key, {}), **own.get(key, {})}
     groups = dict(base.get("on", {}))
@@ -188,6 +193,7 @@ def _overlay_rules(
         inherited_entries = base.get(key) or (inherited or {}).get(key, [])
         if key in own and inherited_entries:
             table[key] = _merge_entries(inherited_entries, own[key], name)
+    # New bands bring their own pass mark, unless the profile sets one beside them.
     if "bands" in own and "pass" not in own and "pass" in table:
         passing = [
             band["at"]
@@ -259,6 +265,7 @@ def _make_profile(table: TomlTable, source: str) -> Profile:
             group: _rules({**table, **own}, f"{where} [on.{group}]", read.without)
             for group, own in read.on.items()
         },
+        # Metrics look up these two groups by name, also in a profile without routes.
         routes={"kpi": (), "documents": (), **read.routes},
         scale=read.scale,
         route_weight=read.route_weight,
@@ -266,6 +273,7 @@ def _make_profile(table: TomlTable, source: str) -> Profile:
         settings=read.settings,
         words={**default_words(), **read.words},
     )
+    # The summary cannot change a verdict, and the digest cannot contain itself.
     content = {
         key: value for key, value in asdict(profile).items() if key not in {"summary", "digest"}
     }
@@ -305,6 +313,7 @@ def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
 def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
     """Highest first, made to agree with the pass mark: the lowest band that passes begins there, and so does every
     passing band below it; a failing band above it can't be reached and is left out."""
+    # A verdict takes the first band that its quality reaches.
     ordered = sorted(bands, key=lambda band: -band.at)
     failing = [band for band in ordered if band.status == Status.FAILED and band.at < pass_mark]
     passing = [
@@ -324,9 +333,11 @@ _FLOOR = re.compile(r"^(\s*floor\s*=\s*)[^#\n]*?(\s*(#.*)?)$")
 
 def with_floor(text: str, metric: str, floor: float) -> str | None:
     """The TOML with the floor of that metric's criteria set; None where it has no [[criteria]] table."""
+    # Edited as text: a TOML writer would drop the comments of the user's file.
     lines = text.splitlines()
     starts = [n for n, line in enumerate(lines) if _HEADER.match(line)] + [len(lines)]
     is_changed = False
+    # From the last block to the first, as an inserted line moves everything below it.
     for start, end in reversed(list(pairwise(starts))):
         block = lines[start:end]
         names = [(n, match[1]) for n, line in enumerate(block) if (match := _METRIC.match(line))]

@@ -87,6 +87,7 @@ def _describe_contradiction(failed: FailedAnswer) -> Failure:
 
 
 def _compare_figures(failed: FailedAnswer) -> Failure | None:
+    # A figure that the question contains is repeated by right and wrong answers alike.
     in_question = find_figures(failed.case.question)
     expected = without_question(find_figures(failed.expected), in_question)
     stated = without_question(find_figures(_without_citations(failed.answer)), in_question)
@@ -120,6 +121,7 @@ def _compare_names(failed: FailedAnswer) -> Failure | None:
 def _has_other_subject(failed: FailedAnswer, expected: Statement) -> bool:
     """Whether the rest of the answer is about something else, so that no name is just swapped."""
     rest = content_stems(failed.expected) - content_stems(expected.text)
+    # Only "Dr" is left of "Dr Ana Silva": it says nothing about the subject.
     rest -= stem_list("honorifics")
     return bool(rest) and share_of_words(rest, failed.answer) < _SAME_SUBJECT
 
@@ -154,6 +156,7 @@ def _find_omission(failed: FailedAnswer) -> Failure | None:
 
 def _find_omitted(failed: FailedAnswer) -> str:
     facts = own_words(failed.expected, failed.case.question)
+    # An answer without any expected fact is another answer, not an incomplete one.
     if share_of_words(facts, failed.answer) == 0:
         return ""
     # "Use the store finder on our website" is no part of "Open My orders on the website".
@@ -161,6 +164,7 @@ def _find_omitted(failed: FailedAnswer) -> str:
     if stated and share_of_words(stated, failed.expected) < _SAME_SUBJECT:
         return ""
     missing = missing_items(failed.answer, failed.expected)
+    # Nothing is an omission where every item is missing.
     if missing and len(missing) < len(list(split_items(failed.expected))):
         return ", ".join(missing)
     return missing_words(failed.answer, failed.expected, failed.case.question)

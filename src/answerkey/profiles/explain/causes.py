@@ -62,9 +62,11 @@ def _find_cause_by_labels(failed: FailedAnswer) -> Cause | None:
     if labels is None:
         return None
     relevant = {name for name, grade in labels.items() if grade > 0}
+    # Labels that are all 0 say that no document has the answer.
     if not relevant:
         return Cause.NOT_IN_DOCUMENTS
     retrieved = failed.retrieved_ids()
+    # A bot that reports no ids shows nothing about its retrieval.
     if retrieved and relevant.isdisjoint(retrieved):
         return Cause.NOT_RETRIEVED
     return None
@@ -75,6 +77,7 @@ def _find_cause_without_expected(failed: FailedAnswer, failure: Failure) -> Caus
         return Cause.INVENTED
     if failure.kind is Kind.SHOULD_REFUSE:
         facts = own_words(failed.answer, failed.case.question)
+        # The passages have the answer, so the label may be wrong as well as the bot.
         if share_of_words(facts, "\n".join(failed.passages)) >= HAS_FACTS:
             return Cause.UNCLEAR
         return Cause.INVENTED

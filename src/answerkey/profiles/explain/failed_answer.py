@@ -76,6 +76,7 @@ class FailedAnswer:
         if not self.case.expected:
             return False
         figures = without_question(find_figures(self.expected), find_figures(self.case.question))
+        # Words alone would accept a passage that has another amount.
         if any(find_passage(figure, [text]) is None for figure in figures):
             return False
         facts = own_words(self.expected, self.case.question)

@@ -38,6 +38,7 @@ def find_kind(failed: FailedAnswer) -> Failure:
 
 def _find_wrong_route(failed: FailedAnswer) -> Failure | None:
     score = failed.scores.get("route_score")
+    # An acceptable route, with a score above 0, is not the reason of the failure.
     if score is None or score.value is None or score.value > 0:
         return None
     route = failed.response.route or "none"
@@ -46,6 +47,7 @@ def _find_wrong_route(failed: FailedAnswer) -> Failure | None:
 
 
 def _find_missing_answer(failed: FailedAnswer) -> Failure | None:
+    # A run of rankings has no answers, so their absence explains nothing.
     if not has_no_answer(failed.answer) or failed.fails_only_ranking():
         return None
     sentence = "Gives no answer"
@@ -100,6 +102,7 @@ def _describe_check(check: Mapping[str, object]) -> str:
 
 
 def _find_refusal(failed: FailedAnswer) -> Failure | None:
+    # An answer that declines a part and answers the rest is no refusal.
     declines = refusal(failed.answer) == "full"
     if _should_decline(failed):
         if declines:

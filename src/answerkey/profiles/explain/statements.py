@@ -77,6 +77,7 @@ def find_figures(text: str) -> tuple[Statement, ...]:
     """Figures with their unit, and dates."""
     text = text[:LONGEST_READ]
     read = [Statement(_date_text(date), date) for date in dates(text) if date.parts > 1]
+    # "Twenty-five days" and "25 days" are the same figure.
     plain = in_digits(without_dates(text))
     for figure in figures(plain):
         start, end = figure.span
@@ -109,12 +110,14 @@ def find_names(text: str, question: str = "") -> tuple[Statement, ...]:
     for match in _CAPITAL_RUN.finditer(text):
         words = match[0].split()
         begins_sentence = match.start() in starts
+        # Without "The", the capital of "The Bank of Japan" has no other reason than the name.
         if begins_sentence and words[0].casefold() in word_list("stop_words"):
             words = words[1:]
             begins_sentence = False
         name = " ".join(words)
         if not name or _is_no_name(name, question):
             continue
+        # The start of a sentence does not explain the capitals inside "NASA".
         is_doubtful = begins_sentence and len(words) == 1 and not _has_inner_capital(name)
         (doubtful if is_doubtful else sure).append(Statement(name, name, not is_doubtful))
     return tuple(sure + doubtful)
@@ -139,6 +142,7 @@ def find_rival(
         if any(missing.is_same(statement) for statement in stated):
             continue
         for statement in stated:
+            # A figure that is right for another expected figure replaces none.
             is_right = any(statement.is_same(other) for other in expected)
             if not is_right and statement.is_comparable(missing):
                 return statement, missing

@@ -27,6 +27,7 @@ def find_wrong_support(failed: FailedAnswer) -> Failure | None:
 def _cite(failed: FailedAnswer, sentence: Mapping[str, object]) -> str:
     """The passage that contradicts a sentence, as far as the metric names it."""
     index = sentence.get("passage")
+    # Details may come from a file, so the index may point outside the list.
     if not isinstance(index, int) or not 0 <= index < len(failed.passages):
         return "a passage contradicts it"
     return f"passage {index + 1} says {quote(failed.passages[index])}"

@@ -47,6 +47,7 @@ def _explain_forbidden_tool(score: Score) -> Failure:
 def _explain_names(score: Score) -> Failure | None:
     missing = read_list(score, "missing")
     extra = read_list(score, "extra")
+    # A call that failed explains more than "did not call", which would also be untrue.
     for entry in read_list(score, "failed"):
         call = table_of(entry)
         if call.get("tool") in missing:
@@ -99,6 +100,7 @@ def _explain_asked_again(score: Score) -> Failure:
     return Failure(Kind.ASKED_AGAIN, f'Asks "{question}", though the user wrote "{message}".')
 
 
+# Ordered by gravity: `explain_tools` returns the first that applies.
 _EXPLANATIONS: Mapping[str, Callable[[Score], Failure | None]] = {
     "leak": _explain_leak,
     "forbidden_tool": _explain_forbidden_tool,

@@ -29,11 +29,13 @@ def polarity(text: str) -> int:
     """1 for a yes, -1 for a no, also where it is implied by a negation."""
     if opening := _OPENING_WORD.match(text):
         return 1 if opening[1].casefold() in _YES else -1
+    # Two negations cancel each other.
     negations = sum(piece.negations for piece in pieces(text[:LONGEST_READ]))
     return -1 if negations % 2 else 1
 
 
 def asks_yes_or_no(question: str) -> bool:
+    # "Is it red or blue?" has the form of a yes-no question, but asks for a choice.
     return _YES_NO_QUESTION.match(question) is not None and " or " not in question
 
 
@@ -51,6 +53,7 @@ def has_opposite(answer: str, expected: str) -> bool:
 
 def _find_opposites(answer: set[str], expected: set[str]) -> bool:
     return any(
+        # A word that the expected answer has beside its opposite contradicts nothing.
         not answer.isdisjoint(opposites().get(stem, frozenset()) - expected)
         for stem in expected - answer
     )
