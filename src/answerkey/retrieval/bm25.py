@@ -61,6 +61,7 @@ class Bm25:
                     continue
                 span = slice(self.starts[number], self.starts[number + 1])
                 row[self.places[span]] += count * self.weights[span]
+        # `robertson` gives the weight 0 to very common words: a chunk with only these is no hit.
         scores[scores <= 0.0] = -np.inf
         return scores
 
@@ -68,12 +69,14 @@ class Bm25:
 def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
     """The index of the texts; it comes from the cache if texts and formula were seen before."""
     load_stemmer(formula.language)  # an unknown language is an error before any work
+    # Raise the number when the words or the weights of the same texts change.
     key = digest("bm25-3", formula.variant, formula.k1, formula.b, formula.language, texts)
 
     def make() -> bytes:
         tokens = [search_words(text, formula.language) for text in texts]
         arrays, vocabulary = _weigh(tokens, formula)
         buffer = io.BytesIO()
+        # Words are stored as JSON bytes: an array of Python strings would need pickle.
         np.savez(buffer, words=np.frombuffer(json.dumps(vocabulary).encode(), np.uint8), **arrays)
         return buffer.getvalue()
 
@@ -93,6 +96,7 @@ def _weigh(tokens: list[list[str]], formula: Formula) -> tuple[dict[str, Any], l
     if not vocabulary:  # bm25s cannot index an empty corpus
         empty = {"data": np.empty(0), "indices": np.empty(0, np.int64)}
         return {**empty, "indptr": np.zeros(2, np.int64)}, []
+    # Ties are decided in float64, as trec_eval does; bm25s computes in float32 by default.
     model = bm25s.BM25(k1=formula.k1, b=formula.b, method=formula.variant, dtype="float64")
     model.index((ids, dict(vocabulary)), create_empty_token=False, show_progress=False)
     return {name: np.asarray(model.scores[name]) for name in _ARRAYS}, list(vocabulary)

@@ -16,6 +16,7 @@ Span = tuple[int, int]
 # In a script without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")
 # A sentence ends at a mark with a blank after it, at a full-width mark, or at an empty line.
+# The number of a list item, as in "1. Open the box", ends no sentence.
 _SENTENCE_END = re.compile(r"[.!?؟।]+[\"'”’)\]]*(?=\s)(?<!\b\d\.)|[。！？]+[」』”’]*|\n\s*\n")
 _HEADING = re.compile(r"^#{1,6}\s+\S.*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -134,6 +135,7 @@ def _sections(text: str) -> Iterator[Span]:
         for match in _HEADING.finditer(text)
         if not any(start <= match.start() < end for start, end in fences)
     ]
+    # The text before the first heading is a section, too.
     return pairwise(sorted({0, *headings, len(text)}))
 
 
@@ -173,6 +175,7 @@ def _step_back(sizes: list[int], first: int, how: Chunking) -> int:
 
 def _windows(text: str, start: int, end: int, how: Chunking) -> Iterator[Span]:
     spans = [match.span() for match in _WORD.finditer(text, start, end)]
+    # Without the `- how.overlap`, the last window could hold only words that the one before it has.
     for first in range(0, max(len(spans) - how.overlap, 1), how.size - how.overlap):
         window = spans[first : first + how.size]
         if window:

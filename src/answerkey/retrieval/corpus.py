@@ -92,6 +92,7 @@ def corpus_files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise InputError(f"no documents at {path}: give a file, a folder or a BEIR folder")
+    # The queries of a BEIR folder are in a JSONL file as well, and are no documents.
     if (path / "corpus.jsonl").is_file():
         return [path / "corpus.jsonl"]
     run_folders = {manifest.parent for manifest in path.rglob(_RUN_FILE)}
@@ -157,6 +158,7 @@ def _read_records(records: Iterable[tuple[Place, object]]) -> Iterator[Page]:
     for place, record in records:
         if not is_mapping(record):
             raise InputError(f"{place}: expected {_RECORD}")
+        # Collections made for Pyserini name the text `contents`.
         if "text" not in record and "contents" in record:
             record = {**record, "text": record["contents"]}
         passage = as_passages(record, "text", place)[0]
@@ -197,6 +199,7 @@ def _names_a_page(record: Mapping[str, object]) -> bool:
 
 
 def _with_title(text: str, title: str) -> str:
+    # Some exports repeat the title in the text; BM25 would count its words twice.
     if not title or text.startswith(title):
         return text
     return f"{title}\n{text}"
@@ -218,6 +221,7 @@ def read_pdf(file: Path) -> list[str]:
             )
         return json.dumps(pages).encode()
 
+    # Raise the number in the key when pages are read in another way.
     return json.loads(kept_file("pages", sha256(b"pdf-pages-1" + raw).hexdigest(), make))
 
 
@@ -229,6 +233,7 @@ def _extract_pages(raw: bytes, file: Path) -> list[str]:
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
         reader = PdfReader(BytesIO(raw))
+        # Many PDFs have an empty password, only to forbid printing or editing.
         if reader.is_encrypted and not reader.decrypt(""):
             raise FileNotDecryptedError
         # Damaged fonts give half characters, which `valid_text` replaces.

@@ -29,6 +29,7 @@ def select_top(scores: NDArray[np.floating], pool: int) -> Top:
     pool = min(pool, int(scores.shape[1]))
     best = _highest_columns(scores, pool)
     kept = np.take_along_axis(scores, best, axis=1).astype(np.float64)
+    # Chunks are ordered by page id: a stable sort decides ties as trec_eval does.
     order = np.argsort(-kept, axis=1, kind="stable")
     score = np.take_along_axis(kept, order, axis=1)
     chunk = np.take_along_axis(best, order, axis=1).astype(np.int64)
@@ -42,6 +43,7 @@ def _highest_columns(scores: NDArray[np.floating], pool: int) -> Ints:
         return np.tile(np.arange(columns), (rows, 1))
     best = np.argpartition(scores, columns - pool, axis=1)[:, columns - pool :]
     edge = np.take_along_axis(scores, best[:, :1], axis=1)
+    # An edge of -inf means fewer hits than the pool, so that no tie decides anything.
     has_tie = (np.count_nonzero(scores >= edge, axis=1) > pool) & (edge[:, 0] > -np.inf)
     for row in np.flatnonzero(has_tie):  # argpartition takes any of equal scores
         best[row] = np.argsort(-scores[row], kind="stable")[:pool]
@@ -127,12 +129,14 @@ def reciprocal_scores(candidates: Candidates, constant: float = 60.0) -> Floats:
 
 def collapse(ranking: Ints, page_of: Ints) -> Ints:
     """Chunks to pages, each page once, at the rank of its first chunk; -1 at the end."""
+    # The index -1 reads the last page; `where` replaces it.
     pages = np.where(ranking >= 0, page_of[ranking], -1)
     order = np.argsort(pages, axis=-1, kind="stable")
     by_page = np.take_along_axis(pages, order, axis=-1)
     is_repeat = np.zeros(pages.shape, bool)
     np.put_along_axis(is_repeat, order[..., 1:], by_page[..., 1:] == by_page[..., :-1], axis=-1)
     is_repeat |= pages < 0
+    # A stable sort by the flag moves repeats to the end and keeps the order of the rest.
     first = np.argsort(is_repeat, axis=-1, kind="stable")
     return np.take_along_axis(np.where(is_repeat, -1, pages), first, axis=-1)
 
@@ -159,6 +163,7 @@ def _scale_side(side: Floats) -> Floats:
     is_there = ~np.isnan(side)
     low = np.min(side, axis=1, initial=np.inf, where=is_there, keepdims=True)
     high = np.max(side, axis=1, initial=-np.inf, where=is_there, keepdims=True)
+    # A side without candidates has a spread of -inf, which is not divided by.
     spread = high - low
     scaled = np.divide(side - low, spread, out=np.ones_like(side), where=spread > 0)
     return np.where(is_there, scaled, np.nan)

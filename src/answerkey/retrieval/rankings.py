@@ -29,6 +29,7 @@ _NUMBERS = frozenset({int, float})
 _QUERIES_AT_ONCE = 100  # ids of so many queries are looked at together
 # A dict with one of these keys is a passage, not `{id: score}`.
 _PASSAGE_KEYS = frozenset({"doc", "page", "id", "source"})
+# Every spelling of words such as `n/a`: looking them up is faster than folding every id.
 _ANY_CASE = chain.from_iterable(
     product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES
 )
@@ -107,6 +108,7 @@ def read_relevance_labels(path: Path) -> Labels:
     labels: Labels = {}
     for configuration in reader.values.values():
         for query, grades in configuration.items():
+            # A table with a row per configuration repeats the labels of each query.
             if labels.setdefault(query, grades) != grades:
                 raise InputError(
                     f'{path}: the query "{query}" comes twice, with other labels; '
@@ -157,8 +159,10 @@ def has_pages(value: object, *, labels: bool = False) -> bool | None:
     while block := list(islice(tables, _QUERIES_AT_ONCE)):
         try:
             text = "".join(chain.from_iterable(block))
+        # An id that is no text, such as a page number, must be parsed.
         except TypeError:
             return None
+        # One look at the joined text: ids are stripped one by one only if it has any white space.
         has_blank = bool(text) and text.split(None, 1) != [text]
         if has_blank and any(name != name.strip() for ids in block for name in ids):
             return None
@@ -174,6 +178,7 @@ def _is_plain(value: object, *, labels: bool) -> bool:
     for query, ids in cast("dict[object, dict[str, object]]", value).items():
         if type(query) is not str or type(ids) is not dict or not ids.keys().isdisjoint(forbidden):
             return False
+        # Compared by exact type, as True is an int; the parser decides about it.
         if labels and not _NUMBERS.issuperset(map(type, ids.values())):
             return False
     return True
@@ -183,6 +188,7 @@ def read_trec_run(path: Path) -> Rankings:
     """For each query its ids by score, best first; as in trec_eval, the rank column is ignored."""
     rows: dict[str, list[tuple[str, float]]] = {}
     for place, fields in _trec_lines(path):
+        # The tag, the sixth column, is not used and may be missing.
         if len(fields) not in {5, 6}:
             raise InputError(f'{place}: expected "{_RUN_COLUMNS}", got {len(fields)} columns')
         rows.setdefault(fields[0], []).append((fields[2], _number(fields[4], "score", place)))
@@ -195,11 +201,13 @@ def read_qrels(path: Path) -> Labels:
     """For each query the grade of each labelled id."""
     labels: Labels = {}
     for place, fields in _trec_lines(path):
+        # The qrels of BEIR begin with a header, `query-id corpus-id score`; those of TREC do not.
         if place.line == 1 and fields[0].lower().replace("_", "-") in _HEADERS:
             continue
         if len(fields) not in {3, 4}:
             raise InputError(f'{place}: expected "{_QRELS_COLUMNS}", got {len(fields)} columns')
         query = fields[0]
+        # Counted from the end: BEIR has no second column `0`.
         name = fields[-2]
         grade = _number(fields[-1], "grade", place)
         if labels.setdefault(query, {}).get(name, grade) != grade:
@@ -251,6 +259,7 @@ class _TableReader(Generic[T]):
             yield configuration, query, row
         if not self.values:
             raise InputError(f"{self._path}: no query found")
+        # Checked at the end: in JSON, one row may lack a column that another row has.
         if self._column not in columns:
             raise self._missing_column(columns)
 
@@ -313,4 +322,5 @@ def _recorded_number(value: object) -> float | None:
         number = float(cast("str", value))
     except (TypeError, ValueError, OverflowError):
         return None
+    # The comparison is false for NaN and infinity, too, which no output may contain.
     return number if abs(number) < 1e300 else None

@@ -17,6 +17,7 @@ RecordedFigures = dict[str, dict[str, dict[str, float]]]
 _STATISTICS = frozenset(
     {"mean", "std", "min", "max", "count", "median", "sum", "var", "sem", "25%", "50%", "75%"}
 )
+# pandas writes an index without a name under an empty header.
 _NAME_COLUMNS = (
     "config_name", "configuration", "config", "setting", "method", "model", "model_key", "model_name",
     "name", "",
@@ -48,6 +49,7 @@ def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
     header, *rows = _read_cells(path, most) or [[]]
     if len(header) < 2 or header[0].lower() not in _NAME_COLUMNS:
         return None
+    # A table with queries and ids has rankings to measure, not figures.
     if _RANKING_COLUMNS & set(canonical_columns(header).values()):
         return None
     statistics = ["value"] * len(header)
@@ -80,6 +82,7 @@ def _row_values(
             value = float(cell)
         except ValueError:
             return None
+        # NaN is no figure, and no output may contain it.
         if value == value:
             values.append((metric, statistic, value))
     return values
@@ -128,6 +131,7 @@ def _read_cells(path: Path, most: int | None) -> list[list[str]]:
         with path.open(encoding=encoding_of(path), newline="") as file:
             separator, _ = separator_of(file)
             lines = list(islice(csv.reader(file, delimiter=separator), most))
+    # Not a CSV file, so that it is no table of figures; another reader names the error.
     except csv.Error:
         return []
     return [[cell.strip() for cell in line] for line in lines]

@@ -55,6 +55,7 @@ def _open_hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retr
     reranker = load_reranker(settings)
 
     def search(questions: Sequence[str], k: int) -> list[list[Passage]]:
+        # Without limits, `max` below would get a single number and raise.
         if not questions:
             return []
         if rewriter:
@@ -62,12 +63,15 @@ def _open_hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retr
         else:
             texts = list(questions)
         limits = [_k_of_question(question, k, settings) for question in questions]
+        # `route_k` may ask for more passages than the pool has.
         pool = max(settings.pool, *limits)
         candidates = index.candidates(texts, pool)
+        # The type is that of the user's question: a rewriter may turn it into keywords.
         scores = _fuse_scores(candidates, questions, settings, has_dense=index.dense is not None)
         rankings = [_passages(index, candidates, scores, row) for row in range(len(questions))]
         if reranker is not None:
             rankings = [
+                # Both searches together give up to two pools; a reranker is slow and scores one.
                 rerank(reranker, question, passages[:pool])
                 for question, passages in zip(questions, rankings, strict=True)
             ]
@@ -87,6 +91,7 @@ def _fuse_scores(
     candidates: Candidates, questions: Sequence[str], settings: RetrievalTable, *, has_dense: bool
 ) -> Floats:
     """The fused scores; with a route, every question has the α of its type."""
+    # Without an embedding model only BM25 has candidates, whatever α says.
     if not has_dense:
         return next(weighted_scores(candidates, [0.0]))
     if settings.fusion == "rrf":
@@ -94,6 +99,7 @@ def _fuse_scores(
     if not settings.route:
         return next(weighted_scores(candidates, [settings.alpha]))
     alphas = [settings.route.get(classify(text).type, settings.alpha) for text in questions]
+    # One sum per distinct α serves all questions.
     distinct = list(dict.fromkeys(alphas))
     scores = dict(zip(distinct, weighted_scores(candidates, distinct), strict=True))
     return np.stack([scores[alpha][row] for row, alpha in enumerate(alphas)])

@@ -34,6 +34,7 @@ Step = Callable[[str], None]  # receives the progress
 SparseSearch = Callable[[Sequence[str], int], Top]
 # The best chunks for the vectors of questions, by cosine.
 DenseSearch = Callable[[Vectors, int], Top]
+# 64 MB of float32.
 _SCORES_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512
 _REPORT_EVERY = 5.0  # seconds
@@ -78,6 +79,7 @@ class SearchIndex:
             if chunk.page:
                 pages.setdefault(chunk.page)
             else:
+                # Chunks without an id are never merged: each keeps its own place in a ranking.
                 without_id += 1
         return [*pages, *[""] * without_id]
 
@@ -107,6 +109,7 @@ class SearchIndex:
 
     def search_dense(self, questions: Sequence[str], pool: int) -> Top:
         if self.dense is None or self.embed is None:
+            # An empty side, so that BM25 alone decides the ranking.
             return Top(np.empty((len(questions), 0), np.int64), np.empty((len(questions), 0)))
         return self.dense(np.asarray(embed_queries(self.embed, questions), np.float32), pool)
 
@@ -183,6 +186,7 @@ def _index_documents(
 ) -> list[SearchIndex]:
     assert settings.documents is not None
     pages = read_corpus(settings.documents, settings.ids)
+    # The language is detected on whole pages, so that every chunking has the same stemmer.
     formula = _bm25_formula(settings, [page.text for page in pages])
     indexes: list[SearchIndex] = []
     for how in ways:
@@ -219,6 +223,7 @@ def _bm25_formula(settings: RetrievalTable, texts: Sequence[str]) -> Formula:
 
 def order_by_page(pages: Sequence[str]) -> list[int]:
     """The order by page id, descending; the chunks of one page keep their order."""
+    # `reverse=True` keeps equal pages in their order; a reversed list would not.
     return sorted(range(len(pages)), key=lambda n: pages[n], reverse=True)
 
 
@@ -252,6 +257,7 @@ def embed_chunks(texts: Sequence[str], embed: Embedder, step: Step) -> Vectors:
         np.save(buffer, _embed_in_parts(texts, embed, step), allow_pickle=False)
         return buffer.getvalue()
 
+    # Raise the number when the vectors of the same texts change.
     key = digest("vectors-2", embed.name, embed.digest, embed.precision, list(texts))
     return np.load(io.BytesIO(kept_file("vectors", key, make)), allow_pickle=False)
 

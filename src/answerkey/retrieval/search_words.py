@@ -119,15 +119,19 @@ def _read_toml(name: str) -> dict[str, str]:
     return tomllib.loads((_FOLDER / name).read_text(encoding="utf-8"))
 
 
+# A corpus repeats most of its words, and the stemmer is written in Python.
 @lru_cache(maxsize=200_000)
 def _forms(word: str, stem: Callable[[str], str]) -> tuple[str, ...]:
+    # The rules below are about other scripts.
     if word.isascii():
         return (stem(word),)
+    # Korean words end in particles: pairs of characters match the noun inside.
     if _HANGUL.search(word):
         return tuple(pair for _, pair in bigrams(word))
     word = word.translate(_INDIC_MARKS)
     if _ARABIC.search(word):
         word = _ARTICLE.sub("", word.translate(_ARABIC_LETTERS))
+    # Nothing is left of a word that was all marks.
     if not word:
         return ()
     return (stem(word),)

@@ -71,6 +71,7 @@ def check_stages(settings: RetrievalTable) -> None:
     if settings.rewriter is not None and settings.rewriter not in REWRITERS:
         _check_name(settings.rewriter, "rewriter", REWRITERS)
         load_function(settings.rewriter)
+    # Loading it shows a missing package or model before anything is embedded.
     load_reranker(settings)
     if settings.rewriter == "llm":
         _open_chat(settings, "rewriter")
@@ -123,6 +124,7 @@ class SpellingRewriter:
             for neighbour in neighbours
             if abs(len(word) - len(neighbour)) <= _MOST_LETTERS_OFF
         ]
+        # Among equally similar words the more frequent one wins.
         best = max(similar, default=(0.0, 0, ""))
         if best[0] >= _LEAST_SIMILARITY:
             return best[2]
@@ -150,11 +152,13 @@ class ExpandingRewriter:
                 continue
             for word in words(self._index.chunks[number].text):
                 for form in question_words(word, language):
+                    # The search stems its words itself, so the word is added as it is written.
                     spelled.setdefault(form, word)
                     weights[form] += 1
         own = set(question_words(question, language))
         ranked = sorted(
             (form for form in weights if form not in own and len(form) > 2),
+            # The form decides ties, so that the same index always adds the same words.
             key=lambda form: (-weights[form] / self._chunks_with.get(form, 1), form),
         )
         return " ".join([question, *(spelled[form] for form in ranked[:_ADDED_WORDS])])
@@ -187,6 +191,7 @@ class ModelReranker:
         grade = _GRADE.search(reply)
         if grade is None:
             return 0.0
+        # A reply such as 85, on another scale, must not outrank a full grade.
         return min(float(grade[0]), 10.0)
 
 

@@ -54,6 +54,7 @@ def rerank(reranker: Reranker, question: str, passages: list[Passage]) -> list[P
     if not passages:
         return []
     scores = [float(score) for score in reranker(question, passages)]
+    # NaN has no place in an order, and `sorted` would not complain.
     if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
         raise InputError(
             f"the reranker gave {len(scores)} scores for {len(passages)} passages; "
@@ -81,7 +82,9 @@ def open_function_retriever(name: str, folder: Path) -> Retriever:
             else:
                 reply = function(question)
             if inspect.isawaitable(reply):
+                # The caller may be inside a running loop, as in a notebook, so another loop waits.
                 reply = call_on(event_loop(), _wait_for, cast("Awaitable[object]", reply))
+            # A function that takes no k may return any number of passages.
             passages.append(list(as_passages(reply, "passages", Place(f'retriever "{name}"'))[:k]))
         return passages
 
@@ -90,9 +93,11 @@ def open_function_retriever(name: str, folder: Path) -> Retriever:
 
 def _retrieval_function(loaded: Any, name: str) -> Callable[..., Any]:
     function = loaded
+    # A plain function is called itself, whatever attributes it has.
     if not inspect.isroutine(loaded):
         methods = (getattr(loaded, key, None) for key in _METHODS)
         function = next((method for method in methods if callable(method)), loaded)
+    # A class is callable, but returns an object instead of passages.
     if not callable(function) or inspect.isclass(loaded):
         raise SettingsError(
             f'retriever = "{name}": expected a function of (question, k) that returns passages'
@@ -113,4 +118,5 @@ def _takes_k(function: Callable[..., object]) -> bool:
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(positional) < 2:
         return False
+    # A second argument with a default may be anything, such as a filter.
     return positional[1].default is inspect.Parameter.empty or positional[1].name in _NAMES_OF_K

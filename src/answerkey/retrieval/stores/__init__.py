@@ -73,7 +73,9 @@ def passage_of_row(row: Mapping[str, object], settings: StoreTable, where: str) 
     try:
         passage = as_passages(fields, "text", Place(where))[0]
     except InputError:
+        # The error below says more: the fields of the row and the setting that helps.
         passage = Passage()
+    # With text_field, an empty text is simply an empty row.
     if not passage.text and settings.text_field is None:
         raise InputError(
             f"{where} has the fields {', '.join(row) or '(none)'}; expected its text under one of "
@@ -102,6 +104,7 @@ def top_of_hits(hits: Sequence[Sequence[tuple[float, int]]], pool: int) -> Top:
     chunk = np.full((len(hits), pool), -1, np.int64)
     score = np.full((len(hits), pool), -np.inf)
     for row, pairs in enumerate(hits):
+        # Places follow the page ids, so equal scores are in trec_eval's order.
         ordered = sorted((-value, place) for value, place in pairs)
         chunk[row, : len(ordered)] = [place for _, place in ordered]
         score[row, : len(ordered)] = [-negative for negative, _ in ordered]

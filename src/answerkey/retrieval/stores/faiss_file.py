@@ -72,6 +72,7 @@ def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     is_distance = index.metric_type == faiss.METRIC_L2
 
     def search(vectors: Vectors, pool: int) -> Top:
+        # FAISS reads the memory of the array directly, as rows of 32-bit floats.
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
         score, row = index.search(queries, min(pool, index.ntotal))
         # The squared distance of unit vectors is 2 - 2 cos.
@@ -81,6 +82,7 @@ def open_faiss(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
             cosine = score
         chunk = np.where(row >= 0, chunk_of_row[row], -1)
         cosine = np.where(row >= 0, cosine, -np.inf).astype(np.float64)
+        # FAISS knows nothing of pages, so equal scores are put in order again.
         order = np.lexsort((chunk, -cosine), axis=1)
         return Top(np.take_along_axis(chunk, order, 1), np.take_along_axis(cosine, order, 1))
 
@@ -117,11 +119,13 @@ def _read_docstore(path: Path) -> list[Passage]:
             f"no chunks for this index: {path.name} is not beside it; set chunks to a JSONL file"
         )
     try:
+        # LangChain pickles a pair: the docstore, and the document id of each row.
         store, ids = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
         documents: Mapping[str, object] = store.state["_dict"]
         rows = [documents[ids[number]] for number in range(len(ids))]
     except (pickle.UnpicklingError, EOFError, ImportError, IndexError) as error:
         raise InputError(f"{path}: not read: {error}; {_EXPORT}") from None
+    # A pickle may hold any shape, so each of these says "no docstore", not "a bug".
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError, MemoryError):
         raise InputError(f"{path}: not a docstore of LangChain; {_EXPORT}") from None
     return [
@@ -159,10 +163,12 @@ class _PlainUnpickler(pickle.Unpickler):
             for kind in (set, frozenset, dict, list, tuple, object)
         },
         ("collections", "OrderedDict"): OrderedDict,
+        # Pickles of protocol 0 and 1 rebuild their objects with this function.
         ("copyreg", "_reconstructor"): _Stored,
     }
 
     def find_class(self, module_name: str, global_name: str, /) -> object:
+        # The classes moved between langchain, langchain_core and langchain_community.
         package = module_name.split(".")[0]
         is_langchain = package.startswith("langchain")
         if is_langchain and global_name in {"Document", "InMemoryDocstore"}:

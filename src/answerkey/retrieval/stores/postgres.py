@@ -33,6 +33,7 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStor
     except ImportError:
         raise MissingPackage("psycopg", "pgvector") from None
     try:
+        # Without autocommit, one failed query makes all later ones fail.
         connection = psycopg.connect(
             settings.store.postgres_url or "", autocommit=True, connect_timeout=30
         )
@@ -40,9 +41,11 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> OpenedStor
         raise EndpointError(f"Postgres does not answer: {_first_line(error)}") from None
     try:
         chunks, search = _read_table(connection, settings, dimension)
+    # Ctrl-C must close the connection, too.
     except BaseException:
         connection.close()
         raise
+    # Nobody closes an index; the connection ends with the search that uses it.
     weakref.finalize(search, connection.close)
     return OpenedStore(f"Postgres table {settings.store.postgres_table}", chunks, search, None)
 
@@ -55,17 +58,22 @@ def _read_table(
 
     store = settings.store
     name = store.postgres_table or ""
+    # A schema may stand before the name: `public.chunks`.
     table = sql.Identifier(*name.split("."))
+    # An approximate index returns no more rows than it examines: the pool must fit.
     examined = min(max(settings.pool, _LEAST_EXAMINED), _MOST_EXAMINED)
     _fetch(connection, "SELECT set_config('hnsw.ef_search', %s, false)", (str(examined),))
+    # to_regclass needs the quoted name: without quotes it folds capitals.
     columns: dict[str, str] = dict(_fetch(connection, _COLUMNS, (table.as_string(connection),)))
     if not columns:
         raise SettingsError(f'Postgres has no table "{name}"')
+    # `halfvec` and `sparsevec` are types of pgvector, too.
     vector_columns = [column for column, kind in columns.items() if "vector" in kind]
     id_columns = [column for column in _ID_COLUMNS if column in columns]
     vector = _choose_column(columns, store.vector_field, vector_columns, "vector_field")
     key = _choose_column(columns, store.id_field, id_columns, "id_field")
     _check_dimension(connection, table, vector, dimension, name)
+    # The vectors stay in the database, where they are searched.
     others = [sql.Identifier(column) for column in columns if column != vector]
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(
@@ -91,6 +99,7 @@ def _read_table(
         for row in vectors:
             literal = f"[{','.join(map(str, row.tolist()))}]"
             rows = _fetch(connection, query, (literal, literal, pool))
+            # A row that was added after the table was read has no chunk.
             pairs = [(cosine, place[str(key)]) for key, cosine in rows if str(key) in place]
             # A zero vector has no cosine: Postgres gives NaN.
             hits.append([pair for pair in pairs if pair[0] == pair[0]])

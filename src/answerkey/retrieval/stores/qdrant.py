@@ -68,6 +68,7 @@ def _open_collection(
 def _read_points(client: QdrantClient, name: str) -> list[Record]:
     points: list[Record] = []
     offset = None
+    # The offset is None before the first page and after the last one.
     while not points or offset is not None:
         scroll = partial(
             client.scroll, name, limit=_POINTS_AT_ONCE, offset=offset, with_payload=True
@@ -105,6 +106,7 @@ class _Collection:
             ]
             ask = partial(self._client.query_batch_points, self._name, requests=requests)
             for reply in _call(ask, "search"):
+                # A point that was added after the payloads were read has no chunk.
                 points = [point for point in reply.points if point.id in self._place]
                 hits.append(
                     [(_as_cosine(point.score, distance), self._place[point.id]) for point in points]
@@ -137,6 +139,7 @@ def _as_cosine(score: float, distance: str) -> float:
     if distance == "Euclid":
         return 1.0 - score * score / 2.0
     if distance == "Manhattan":
+        # No cosine follows from this distance; its negative at least keeps the order.
         return -score
     return score
 
@@ -211,6 +214,7 @@ def _connect(store: StoreTable) -> QdrantClient:
                 'memory, set qdrant_client = "module:function"'
             )
         try:
+            # The local mode uses SQLite, which refuses other threads; a run has several.
             return QdrantClient(path=str(store.qdrant_path), force_disable_check_same_thread=True)
         except (RuntimeError, OSError) as error:
             raise InputError(
