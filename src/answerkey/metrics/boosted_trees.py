@@ -36,6 +36,7 @@ class SmallModel:
 
     def log_odds(self, rows: Rows) -> Numbers:
         total = np.full(len(rows), self.base)
+        # A bounded block keeps memory flat: rows times trees grows with the size of a run.
         step = max(1, _STEPS_AT_ONCE // max(1, len(self.roots)))
         for start in range(0, len(rows), step):
             for values in self._leaves(
@@ -63,6 +64,7 @@ def from_json(written: dict[str, Any]) -> SmallModel:
         roots = np.cumsum([0, *sizes[:-1]], dtype=np.intp)
     else:
         roots = np.empty(0, np.intp)
+    # float64 holds every node index exactly, so that one loop reads all five lists.
     feature, threshold, left, right, value = (
         np.concatenate([np.asarray(tree[key], np.float64) for tree in trees] or [np.empty(0)])
         for key in ("feature", "threshold", "left", "right", "value")
@@ -78,6 +80,7 @@ def from_json(written: dict[str, Any]) -> SmallModel:
     while inner[reached].any():
         depth = depth + 1
         reached = np.unique(children[reached])
+    # A leaf tests feature -1; index 0 is a harmless stand-in, since a leaf is its own child.
     tested = np.maximum(feature, 0).astype(np.intp)
     return SmallModel(
         tuple(written["features"]),

@@ -44,6 +44,7 @@ def citation_validity(case: Case, response: Response) -> Score:
     marks = citations(response.answer or "")
     if not marks:
         return Score.not_applicable("the answer cites nothing")
+    # Bots without passage texts still number their sources.
     count = len(response.passages) or len(response.sources)
     wrong = sorted({mark for mark in marks if not 1 <= mark <= count})
     if wrong:
@@ -131,6 +132,7 @@ def _combinations(sentence: CitedSentence, passages: int) -> Iterator[tuple[int,
     marks = tuple(dict.fromkeys(mark for mark in sentence.marks if 1 <= mark <= passages))
     if marks:
         yield marks
+    # Each alone, and all but each: ALCE's precision asks both.
     for mark in marks if len(marks) > 1 else ():
         yield (mark,)
         yield tuple(other for other in marks if other != mark)
@@ -146,6 +148,7 @@ def _score_citations(
     passages: int,
     support: Mapping[tuple[int, str, tuple[int, ...]], bool],
 ) -> dict[str, Score]:
+    # "The documents do not say" needs no citation.
     claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]
     if not any(sentence.marks for sentence in claims):
         nothing = Score.not_applicable(
@@ -157,6 +160,7 @@ def _score_citations(
     for sentence in claims:
         marks = tuple(dict.fromkeys(sentence.marks))
         valid = tuple(mark for mark in marks if 1 <= mark <= passages)
+        # Markers of passages that do not exist count in the total, never as support.
         together = bool(valid) and support[n, sentence.text, valid]
         alone = [mark for mark in valid if support[n, sentence.text, (mark,)]]
         others = {mark: tuple(other for other in valid if other != mark) for mark in valid}
@@ -190,9 +194,11 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
     >>> cited_sentences("It is so. [1] And this too.")
     [CitedSentence(text='It is so.', marks=(1,)), CitedSentence(text='And this too.', marks=())]
     """
+    # The marker moves before the full stop, so that it stays with the sentence that it supports.
     text = _AFTER_END.sub(r"\2\1", bracket_citations(answer))
     sentences: list[CitedSentence] = []
     before = ""
+    # The limit is off: a long sentence cut in two would leave its first half without the marker.
     for start, end in sentence_spans(text, longest=len(text) + 1):
         part = text[start:end]
         bare = _SPACE_BEFORE_END.sub(r"\1", CITATION.sub("", part)).strip()
@@ -206,6 +212,7 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
             )
         elif _LETTER.search(bare):
             sentences.append(CitedSentence(bare, marks))
+        # A marker on a line of its own belongs to the sentence above it.
         elif sentences and marks:
             sentences[-1] = CitedSentence(sentences[-1].text, (*sentences[-1].marks, *marks))
         before = part

@@ -82,10 +82,12 @@ def _cosines(texts: Sequence[str], others: Sequence[str], model: object) -> Vect
     import numpy as np
 
     everything = [*texts, *others]
+    # A blank text has no meaning to embed; its row is set to 0 below.
     vectors = _embed_texts([text if text.strip() else "-" for text in everything], model)
     blank = [row for row, text in enumerate(everything) if not text.strip()]
     vectors = np.array(vectors)
     vectors[blank] = 0.0
+    # Vectors are unit rows, so that a product is the cosine.
     sides = vectors[: len(texts)], vectors[len(texts) :]
     return (sides[0] @ sides[1].T).astype("float64").round(_DECIMALS)
 
@@ -93,6 +95,7 @@ def _cosines(texts: Sequence[str], others: Sequence[str], model: object) -> Vect
 def _embed_texts(texts: list[str], model: object) -> Vectors:
     if isinstance(model, str):
         return load_embedder(model).embed(texts)
+    # `encode` is the name in sentence-transformers.
     embed = getattr(model, "embed", None) or getattr(model, "encode", None) or model
     if not callable(embed):
         kind = type(model).__name__

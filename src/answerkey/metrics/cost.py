@@ -11,6 +11,7 @@ _EMPTY = "not applicable where the target does not report it"
 @metric("latency_ms", needs=("seconds",), high=None, better="lower", empty=_EMPTY, unit="ms")
 def latency_ms(case: Case, response: Response) -> float | None:
     """Milliseconds the target took to answer."""
+    # Recorded answers may have no time; 0 would pass every limit on latency.
     if response.seconds is None:
         return None
     return response.seconds * 1000

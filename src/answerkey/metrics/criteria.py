@@ -27,6 +27,7 @@ def contains(case: Case, response: Response) -> Score:
     if not required:
         return Score.not_applicable("the case has no must_contain")
     present = _texts_in(required, response)
+    # Texts are folded for the search, but shown as the case spells them.
     missing = [text for text in required if text not in present]
     return Score(
         1 - len(missing) / len(required), f"missing: {', '.join(missing)}" if missing else ""
@@ -85,10 +86,14 @@ def number_close(
     """1 when a number in the answer is within the tolerance (5 %) of the expected value: `2.9 km` for `3000 m`."""
     value = case.criteria.expected_value
     if value is not None:
+        # `int` raises on infinity.
         targets = [Figure(value, 1.0, whole=value == int(value) if math.isfinite(value) else False)]
     else:
         targets = [
-            figure for text in case.expected for figure in figures(text, decimal, spelled=False)
+            # Spelled-out numbers are left out: the "one" of "no one" is no expected value.
+            figure
+            for text in case.expected
+            for figure in figures(text, decimal, spelled=False)
         ]
     if not targets:
         return Score.not_applicable(
@@ -105,6 +110,7 @@ def number_close(
     )
     if close:
         return Score(1.0, f"{close} is within {tolerance:.0%}")
+    # Only for the reason: the digits are right, and the reader should see why that is not enough.
     unit = any(
         target.value == figure.value and target.other_unit(figure)
         for target in targets
@@ -122,6 +128,7 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
         return Score.not_applicable("no pattern in the case or the settings")
     try:
         match = find_pattern(expression, response.answer or "")
+    # A user's pattern may backtrack for hours; an error of one case must not hang the run.
     except TimeoutError:
         return Score.failed(
             f"the pattern took more than {PATTERN_SECONDS:g} s: simplify {expression[:80]}"
@@ -133,5 +140,6 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
 
 
 def _texts_in(texts: tuple[str, ...], response: Response) -> list[str]:
+    # Criteria are written by hand, so case, quotes and dashes must not decide.
     answer = fold(response.answer or "")
     return [text for text in texts if fold(text) in answer]

@@ -136,6 +136,7 @@ def _columns(names: Sequence[str], checked: Sequence[CheckedFacts]) -> dict[str,
         ]
         for name, column in scores.items()
     }
+    # The same calls stand behind several columns; their cost is counted in one of them.
     return cost_once(with_calls)
 
 
@@ -159,6 +160,7 @@ def check_facts(
         own = claims(answer)
         cut.append((facts, own))
         contexts = response.contexts if passages else ()
+        # The order of these four is that of the fields of `CheckedFacts`.
         questions += [
             Asked(case.question, (answer,), facts),
             Asked(case.question, (expected,), own),
@@ -170,6 +172,7 @@ def check_facts(
     for n, (facts, own) in enumerate(cut):
         four = decided[4 * n : 4 * n + 4]
         by = sorted({one.by for one in four if one.by})
+        # One part by words makes the whole weaker evidence, so the report says the weaker one.
         if BY_WORDS in by:
             name = BY_WORDS
         else:
@@ -219,6 +222,7 @@ def _f1(one: CheckedFacts) -> Score:
     precision = right.value
     if recall is None:
         return Score.not_applicable("the expected answer states no fact")
+    # An answer without a claim has no precision; for F1 it counts as 0.
     total = recall + (precision or 0.0)
     if total:
         value = 2 * recall * (precision or 0.0) / total
@@ -236,6 +240,7 @@ def _contradictions(one: CheckedFacts) -> Score:
         for claim, decision in zip(one.claims, one.in_expected, strict=True)
         if decision.contradicted
     ]
+    # The list of claims is the same one; the viewer shows it for either metric.
     return replace(_share(one, wrong, "contradicted"), details=_precision(one).details)
 
 

@@ -81,6 +81,7 @@ _ALIASES = re.compile(
 )
 def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
+    # The shipped trees were fitted with the packaged model; another one has its own scale.
     if pair_model is not None and not pair_model.is_fitted:
         return own_agreement(pairs, pair_model)
     features = [word_features(*pair) for pair in pairs]
@@ -112,6 +113,7 @@ def _is_denied(answer: str, expected: Sequence[str]) -> bool:
     plain = answer.casefold()
     for text in expected:
         name = re.escape(text.casefold().strip(" .!"))
+        # A negative answer can't be denied this way, and a long one is hardly repeated whole.
         if not name or _NEGATION.search(text) or len(text.split()) > LONGEST_DENIED:
             return False
         mentions = len(re.findall(rf"(?<!\w){name}(?!\w)", plain))
@@ -120,6 +122,7 @@ def _is_denied(answer: str, expected: Sequence[str]) -> bool:
             rf"|(?<!\w){name}\s(?:is|was|are|were|does|did|do)(?:\snot|n['’]t)\b",
             plain,
         )
+        # One mention that is not denied is enough: "Paris is no port, but it is Paris".
         if mentions and len(denials) >= mentions:
             return True
     return False
@@ -137,6 +140,7 @@ def _is_junk(answer: str) -> bool:
 def _compared_part(case: Case, response: Response) -> str:
     """The answer without its frame and the clauses that decline, unless it should decline."""
     answer = without_frame(response.answer or "")
+    # An expected refusal is compared with the clauses that decline, so they stay.
     if refusal(case.expected[0]) != "none":
         return answer
     return answering_part(answer)
@@ -165,6 +169,7 @@ def with_models(
         odds[places] = second.log_odds(_matrix(inputs, second.features))
     odds = odds + [rule_odds(f) for f in features]
     for n, (f, row) in enumerate(zip(features, rows, strict=True)):
+        # With nothing in common, only the entailment model may call the answer right.
         if _shares_nothing(f) and not (row and row["model"] > 0):
             odds[n] = min(odds[n], UNRELATED)
     return odds.tolist()
@@ -227,6 +232,7 @@ def compared_with(answer: str, expected: Sequence[str], question: str) -> list[d
         for reference in listed
         if not repeats(reference, question) and not _SURNAME.match(reference)
     ]
+    # With one telling alias or none the whole list counts, so that it is never empty.
     if len(telling) < ALIASES or _OFFERS.search(question) or not says_more(answer, question):
         telling = listed
     return [compare_answers(answer, reference, question) for reference in telling]
@@ -239,6 +245,7 @@ def references(expected: Sequence[str]) -> list[str]:
     `Kansas City (Missouri)` with and without. `Vine, David` is left out beside `David Vine`.
     """
     listed = list(expected)
+    # Several expected answers are a list already; only a single text may pack its aliases into one.
     if len(listed) == 1:
         parts = [part.strip() for part in _ALIASES.split(" ".join(listed[0].split()))]
         if all(
@@ -247,6 +254,7 @@ def references(expected: Sequence[str]) -> list[str]:
         ):
             listed += [part for part in parts if len(part) > 1]
     listed = [name for text in listed for name in _without_note(text)]
+    # Aliases that differ by case only are one alias.
     distinct: dict[str, str] = {}
     for text in listed:
         distinct.setdefault(text.casefold(), text)
@@ -262,6 +270,7 @@ def _without_note(text: str) -> list[str]:
     if not note:
         return [text]
     bare = text[: note.start()]
+    # "(planet)" only tells two things of one name apart; "(Missouri)" may be part of the name.
     if note[1].islower():
         return [bare]
     return [text, bare]
@@ -280,8 +289,10 @@ def _nearness(f: Mapping[str, float]) -> float:
 
 def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict | None) -> Score:
     case, response = pair
+    # An exact copy of a long answer stays at the top; the graded sum has no such certainty.
     if verdict and not f["exact"]:
         odds = verdict.log_odds
+    # Clipping keeps exp from overflowing on the log-odds that rules push far out.
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
     if verdict and verdict.recall.value is not None:
@@ -297,6 +308,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, verdict: LongVerdict
         and _declines_what_was_asked(case.question, response.answer or "")
     ):
         declined = "full"
+    # A refusal is decided by rule: 1 where the case should be declined, otherwise 0.
     if declined == "full" or (must_decline and declined == "none" and not f["contains"]):
         value = float(must_decline and declined == "full")
         if must_decline:

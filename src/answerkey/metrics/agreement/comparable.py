@@ -25,9 +25,12 @@ _SHORT = {
     "jr": "junior",
     "sr": "senior",
 }
+# Text from PDF pages loses spaces: "byMissi", "Hale1", "2019the".
 _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
+# A footnote number glued to a year: "in 19741." is 1974 and note 1.
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
 _BELOW_ZERO = re.compile(r"([$€£])\s?\(([\d.,]+)\)")  # as accountants write it
+# Thousands are often set apart by a no-break space, which would cut the number in two.
 _IN_NUMBER = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
 _EMPHASIS = re.compile(r"\*\*|__")  # of Markdown
 _BLANKS = re.compile(r"[ \t]{2,}")
@@ -110,6 +113,7 @@ def read(text: str) -> Text:
     return Text(
         words=words,
         tokens=stems,
+        # A text of function words only still needs words to compare.
         content=content or stems,
         vocabulary=frozenset(stems),
         joined=" " + " ".join(stems) + " ",
@@ -130,11 +134,13 @@ def plainly(text: str) -> str:
 
     `byMissi Hale1` is `by Missi Hale 1`, `in 19741.` is `in 1974 1.`, `12. 9` is `12.9`, `J. K.` is `JK`, `twenty-seven` is `27`.
     """
+    # Before NFKC: it turns ½ into "1⁄2", and the no-break space in a number into a plain one.
     text = without_fractions(_EMPHASIS.sub("", _IN_NUMBER.sub("", text)))
     plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", text))
     plain = _USA.sub("USA", _BELOW_ZERO.sub(r"-\1\2", plain))
     plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", _SPLIT_DECIMAL.sub(".", plain)))
     plain = in_digits(_INITIALS.sub("", plain))
+    # Initials of a person went above, so that dotted letters left over here are abbreviations.
     plain = _DOTTED.sub(lambda found: re.sub(r"[.\s]", "", found[0]), plain)
     return _UK.sub("UK", plain)
 
@@ -153,6 +159,7 @@ def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
     last = ""
     for stem_, content, (start, stop) in zip(piece.stems, piece.content, piece.spans, strict=True):
         written = text[start:stop]
+        # The "th" of "5th" is no word: "5 May" and "5th May" must have the same words.
         ending = start == end and last[-1:].isdigit() and stem_ in {"st", "nd", "rd", "th"}
         between = text[end:start] if end >= 0 else "."
         end = stop
@@ -160,6 +167,7 @@ def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
         letter = _is_letter(written, between, text[stop : stop + 2])
         if (stem_ in ARTICLES and not letter) or ending:
             continue
+        # Single letters are stop words elsewhere, but the C of "vitamin C" is what was asked.
         content = content or letter
         capital = written[0].isupper() and content
         numeral = _numeral(written, bool(words) and words[-1].capital)
@@ -187,6 +195,7 @@ def _numeral(written: str, after_name: bool) -> str:
     counted = COUNTED.get(written.lower())
     if counted is not None:
         return str(counted)
+    # A single letter is a numeral only after a name, as in Henry V.
     if (len(written) > 1 or after_name) and _ROMAN.match(written):
         values = {"I": 1, "V": 5, "X": 10}
         total = 0

@@ -38,6 +38,7 @@ def compare_answers(answer: str, reference: str, question: str) -> dict[str, flo
     said = read(answer)
     wanted = read(reference)
     asked = read(question)
+    # "Shoulderblade" would otherwise miss both expected words and lose every word feature.
     if _same_letters(said, wanted):
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
@@ -55,9 +56,11 @@ def compare_answers(answer: str, reference: str, question: str) -> dict[str, flo
     f |= _beyond(said, wanted, asked.vocabulary)
     f |= _figures(said, key, asked)
     f |= _dates(said, wanted)
+    # A refusal where a refusal is expected is no mistake.
     f["declines"] = float(said.declines and not wanted.declines)
     f |= conclusions(said, wanted, asked, key, near)
     f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
+    # "No, it does not include breakfast" has the words of a refusal, yet it answers the question.
     f["declines"] *= refusal(answer) != "none" or not f["same_side"]
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))
@@ -84,6 +87,7 @@ def says_more(answer: str, question: str) -> bool:
 def _same_letters(said: Text, wanted: Text) -> bool:
     """`Shoulderblade` and `Shoulder blade`; not for figures, which differ by their points and signs."""
     return (
+        # Shorter runs of letters occur inside other words by chance.
         len(wanted.squashed) >= 4
         and said.squashed == wanted.squashed
         and not _DIGIT.search(wanted.squashed)
@@ -100,6 +104,7 @@ def _words(
         for token in read(_HEAD.split(reference, maxsplit=1)[0]).content
         if token in close
     ]
+    # All expected words may be in the question ("tea or coffee?"); then they must count after all.
     sought = new or wanted.content
     weights = [rareness(token) ** 2 for token in sought]
     return {
@@ -137,6 +142,7 @@ def _texts(said: Text, wanted: Text, fits: bool) -> dict[str, float]:
 
 def _initials(short: Text, long: Text) -> bool:
     letters = "".join(token[0] for token in long.content).upper()
+    # One letter is no abbreviation; capitals in an answer are collected up to six letters.
     return 2 <= len(letters) <= 6 and letters in short.capitals
 
 
@@ -170,11 +176,13 @@ def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, flo
     """Figures of the question are ignored, and so are years next to other figures."""
     question_values = {figure.value for figure in asked.figures}
     key = [figure for figure in wanted if figure.value not in question_values]
+    # A year beside another figure is context ("12 % in 2019"), unless years are all there is.
     key = [figure for figure in key if not figure.year] or key
     hits = [any(figures_agree(figure, other) for other in said.figures) for figure in key]
     fresh = [figure for figure in said.figures if figure.value not in question_values]
     return {
         "figures": min(3.0, len(key)),
+        # 0.5 says "no evidence", so that trees don't read a missing figure as a wrong one.
         "figures_found": _mean([float(hit) for hit in hits]) if key else 0.5,
         "figures_wrong": float(bool(key) and bool(fresh) and not any(hits)),
     }

@@ -26,6 +26,7 @@ _TO_FROM = re.compile(
     rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"[.;!?]\s")
+# Each pair of figures is compared below, which is quadratic in their number.
 _FIGURES_READ = 12
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 
@@ -74,6 +75,7 @@ class _Labelled:
 
 
 def _label_figures(text: Text) -> list[_Labelled]:
+    # Years are labels of other figures here, not figures that can be exchanged.
     stated = [figure for figure in text.figures if not figure.year][:_FIGURES_READ]
     ends = [0, *(figure.span[1] for figure in stated)]
     starts = [*(figure.span[0] for figure in stated), len(text.plain)]
@@ -126,6 +128,7 @@ def _once(one: _Labelled, others: Sequence[_Labelled]) -> bool:
 def _label(one: _Labelled, side: str) -> frozenset[str]:
     """The words on one side of a figure; years, short ones ("to", "FY") and directions are no labels."""
     words = (one.before if side == "before" else one.after).content
+    # Words of rising and falling are compared as directions; as labels they would count twice.
     return frozenset(
         word
         for word in words
@@ -155,6 +158,7 @@ def implied_figures(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Fi
 
 def other_sign(said: Text, wanted: Text, key: Sequence[Figure]) -> bool:
     """The only expected figure has the other sign, and no word such as `loss` explains it."""
+    # A longer text may say the sign in words that the list does not have.
     if len(key) != 1 or len(wanted.content) > _BRIEF:
         return False
     same = [figure.value < 0 for figure in said.figures if figures_agree(key[0], figure)]

@@ -68,6 +68,7 @@ def model_verdicts(texts: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
         middle, last, end = np.cumsum([start + len(part.whole), len(part.facts), len(part.claimed)])
         forth = float(supported[start])
         back = float(supported[start + 1])
+        # An expected answer without a claim of its own is judged as a whole.
         if part.facts:
             least = float(supported[middle:last].min())
         else:
@@ -83,6 +84,7 @@ def model_verdicts(texts: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verd
 
 def _is_english(text: str) -> bool:
     spoken = language_of(text)
+    # Short answers ("42 km") have too few words to tell a language; ASCII is the next best sign.
     return spoken == "english" or (spoken == "unclear" and text.isascii())
 
 
@@ -90,6 +92,7 @@ def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
     """What the model is asked about an answer; nothing in another language than English."""
     if not _is_english(f"{question} {answer} {expected}"):
         return AnswerPairs()
+    # One notation for both sides: "twenty-seven" and "27" must look alike to the model.
     answer = in_digits(answer)
     expected = in_digits(expected)
     said, meant = (
@@ -160,7 +163,9 @@ def _cut(text: str, other: str) -> str:
     room = MOST_WORDS
     for at in sorted(range(len(spans)), key=lambda at: -shared[at]):
         room -= len(text[slice(*spans[at])].split())
+        # The first sentence stays even if it is too long: an empty premise supports nothing.
         if room < 0 and kept:
             break
         kept.append(at)
+    # In the order of the text, as a sentence may refer to the one before it.
     return " ".join(text[slice(*spans[at])] for at in sorted(kept))

@@ -34,10 +34,12 @@ def names_of(words: Sequence[Word], asked: Text) -> list[str]:
 
 def name_exchange(said: Text, wanted: Text) -> float:
     """1 for the expected words with one name exchanged, a third for another word, else 0."""
+    # The matcher is quadratic, and texts of different length are no exchange of one name.
     if abs(len(wanted.tokens) - len(said.tokens)) > 1 or len(wanted.tokens) > 200:
         return 0.0
     codes = SequenceMatcher(None, wanted.tokens, said.tokens, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
+    # In fewer words than four, one exchanged word is another answer rather than a variant.
     if len(changes) != 1 or changes[0][0] != "replace" or len(wanted.tokens) < 4:
         return 0.0
     _, i1, i2, j1, j2 = changes[0]
@@ -47,6 +49,7 @@ def name_exchange(said: Text, wanted: Text) -> float:
     theirs = said.words[j1:j2]
     if any(word.stem[0].isdigit() or not word.content for word in (*ours, *theirs)):
         return 0.0
+    # A synonym or another spelling is no exchange.
     if any(closest(word.stem, said, wanted)[0] >= NEAR for word in ours):
         return 0.0
     if any(word.capital for word in ours) and any(word.capital for word in theirs):

@@ -57,6 +57,7 @@ def conclusions(
     sought = _own_figures(expected, question, key)
     side = stance(said, question) * stance(expected, question)
     needs_differ = _needs_what_the_other_does_not(said, expected)
+    # "With a receipt" and "without a receipt" share their words; the stance may call them equal.
     if needs_differ:
         side = min(side, 0.0)
     reversals = {(after, before) for before, after in changes_in(expected)}
@@ -69,6 +70,7 @@ def conclusions(
         ),
         "other_sign": float(other_sign(said, expected, sought)),
         "other_bound": float(other_bound(said, expected, question, key)),
+        # A change that the expected answer has in both directions says nothing about the order.
         "reversed": float(bool(reversals & changes_in(said) - changes_in(expected))),
         "exchanged": float(figures_exchanged(said, expected)),
         "other_quantity": float(
@@ -91,6 +93,7 @@ def _own_figures(expected: Text, question: Text, key: Sequence[Figure]) -> list[
 def _is_opposed(said: Text, expected: Text, question: Text, sought: Sequence[Figure]) -> bool:
     """Whether the sentence nearest to a short expected answer says the opposite of it."""
     near = focus(said, expected, sought)
+    # One negation turns a short sentence; in a long one it may belong to another clause.
     if max(len(near.words), len(expected.words)) > _ONE_THING:
         return False
     return relation(near, expected, question.vocabulary) < 0
@@ -98,6 +101,7 @@ def _is_opposed(said: Text, expected: Text, question: Text, sought: Sequence[Fig
 
 def _is_same_quantity(said: Text, expected: Text, sought: Sequence[Figure]) -> bool:
     """Whether the expected answer is little more than a figure with a unit, and the answer has it."""
+    # Bare counts ("3") agree by chance more often than figures with a unit.
     if len(expected.words) > _FEW or all(figure.count for figure in sought):
         return False
     return all(any(figures_agree(one, other) for other in said.figures) for one in sought)
@@ -160,6 +164,7 @@ def _needs_what_the_other_does_not(one: Text, other: Text) -> bool:
     """Whether one text has `with a receipt` or `a receipt is needed`, and the other `no receipt` or `without a receipt`."""
     lacks = [_stems_of(_WITHOUT, text) for text in (one, other)]
     needs = [_stems_of(_WITH, text) for text in (one, other)]
+    # A text that both needs and lacks a thing speaks of two situations; it opposes nothing.
     return bool((lacks[0] & needs[1] - lacks[1]) | (lacks[1] & needs[0] - lacks[0]))
 
 
@@ -183,12 +188,15 @@ def log_odds(f: Mapping[str, float]) -> float:
         against = SURE
     else:
         against = LIKELY * f["opposed_side"]
+    # A brief answer on the right side of a yes-or-no question need not repeat every figure.
     if f["figures"] >= 2 and not (is_phrase and is_brief and f["same_side"] > 0):
         against += FIGURES_SHORT * (1 - f["figures_found"])
+    # An answer with the expected text may name other quantities and people beside it.
     if not is_same:
         against += SURE * f["other_quantity"]
         against += OTHER_NAME * _has_replaced_name(f, is_phrase)
     is_same_date = f["date"] == 1 and f["date_shared"] == 3 and not is_phrase
+    # Evidence against wins: the same figure may belong to something else.
     if (f["same_quantity"] or is_same_date) and not against:
         return SURE
     if f["same_side"] == 1 or (is_brief and not f["declines"]):

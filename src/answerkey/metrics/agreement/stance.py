@@ -119,9 +119,11 @@ def marks(plain: str) -> tuple[Mark, ...]:
     marked: list[Mark] = []
     for at, word in enumerate(words):
         places = poles().get(word.stem, ())
+        # The month is no permission: "in May" inside a sentence, while "May I" begins one.
         if not places or (word.stem == "may" and word.capital and at):
             continue
         flip = -1 if _is_negated(words, at) else 1
+        # "Must not" forbids; as a negated "must" it would only say that something is not required.
         must_not = word.stem in {"must", "mustn"} and _negated_after(words, at)
         left, right = _beside_than(words, at) or _around(words, at)
         if must_not:
@@ -165,6 +167,7 @@ def word_order(
         l2 = l2 & names
         r2 = r2 & names
     same = len(l1 & l2) + len(r1 & r2)
+    # At most one per side, so that 2 means: one thing of either side is on the other one.
     crossed = min(1, len(l1 & r2)) + min(1, len(r1 & l2))
     if crossed == 2 and crossed > same:
         return -1
@@ -179,6 +182,7 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
     """
     if max(len(said.words), len(wanted.words)) > LONGEST:
         return 0
+    # Checked first: two texts that negate each other's point share negations and would look alike.
     negative = negated_words(wanted, said.vocabulary), negated_words(said, wanted.vocabulary)
     if all(negative) and _deny_each_other(said, wanted, *negative):
         return -0.5
@@ -196,9 +200,11 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> fl
         elif len({mark.side for mark in ours}) == len({mark.side for mark in theirs}) == 1:
             sides.add(ours[0].side * theirs[0].side)
         else:
+            # Such a text compares or contrasts; neither side can be called its own.
             sides.add(0)  # a text that has both
     if sides:
         return -1 if -1 in sides else max(sides)
+    # With a negation in the question, "no" may confirm or deny.
     if echo & {"not", "no", "never"}:
         return 0
     if not any(negative):
@@ -242,6 +248,7 @@ def negated_words(text: Text, known: frozenset[str]) -> frozenset[str]:
         if word.content and (word.stem in known or has_root(word.stem, known))
     ]
     tokens = {token for at, token in places if _is_negated(words, at)}
+    # A word that stands plain elsewhere in the text is not what the text denies.
     tokens -= {token for at, token in places if not _is_negated(words, at)}
     bare = {
         _PREFIX.sub("", word.stem, count=1)
@@ -276,6 +283,7 @@ def sentences(text: Text) -> list[Text]:
 
 def stance(text: Text, question: Text) -> float:
     """1 for yes, -1 for no, less where only the wording implies it, else 0."""
+    # A plain yes or no counts even when the question does not look like a yes-or-no question.
     said = _SAID.search(text.plain)
     if said:
         return -1.0 if said[1].lower() in _NO else 1.0
@@ -306,6 +314,7 @@ def stance(text: Text, question: Text) -> float:
         if side
     }
     if sides:
+        # One objection among several sentences decides: "It is possible, but not for guests".
         return -_IMPLIED if min(sides) < 0 else _IMPLIED
     return _STATED if near else 0.0  # a sentence about something else is neither
 
@@ -317,6 +326,7 @@ def _valence(sentence: Text, topic: Text) -> int:
         side * (-1 if _is_negated(words, at) else 1)
         for side, name in ((1, "implies_yes"), (-1, "implies_no"))
         for at, word in enumerate(words)
+        # Words of the question itself imply nothing: "Is it allowed?" has "allowed" already.
         if word.stem in stem_list(name) - topic.vocabulary
     }
     return sum(sides)

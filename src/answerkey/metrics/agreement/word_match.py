@@ -40,17 +40,20 @@ def closest(
         return 1.0, token
     if token in _SCALES and _in_other_scale(said, figures):
         return 1.0, token
+    # Figures have no near spelling: 17.7 is not a variant of 17.1.
     if token[0].isdigit():
         return 0.0, ""
     if token in wanted.names:
         names = said.names
     else:
         names = _NONE
+    # Words of three letters are one letter away from many others.
     if len(token) >= 4:
         near = _near_spelling(token, said.vocabulary, names)
     else:
         near = (0.0, "")
     if near[0] < NEAR:
+        # `min`, because the order of a set differs between processes.
         other = min(synonyms().get(token, _NONE) & said.vocabulary, default="")
     else:
         other = ""
@@ -88,16 +91,19 @@ def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> t
         for name in names
         if len(name) >= 4 and (name.startswith(token) or token.startswith(name))
     ]
+    # Just above NEAR: a short form counts, but loses against every similar spelling.
     return (0.76, min(short)) if short else (0.0, "")
 
 
 def _alike(one: str, other: str) -> float:
+    # "Million" and "billion" differ by one letter, and so do account numbers.
     if one in _SCALES or other in _SCALES or _digits(one) != _digits(other):
         return 0.0
     if _nations().get(one, -1) == _nations().get(other, -2):
         return 0.85
     short, long = sorted((one, other), key=len)
     kin = len(short) >= _ROOT and long.startswith(short)
+    # Longer endings make another word, except after a long root.
     if len(long) - len(short) <= 2 + kin:
         likeness = fuzz.ratio(one, other) / 100
     else:
@@ -180,6 +186,7 @@ def _window(
     for start, (n, _) in enumerate(places):
         inside = [at for at in places[start : start + 3 * len(likeness)] if at[0] < n + reach]
         total = sum(likeness[token] for token in dict.fromkeys(token for _, token in inside))
+        # The margin keeps the first of equal stretches despite rounding.
         if total > best + 1e-9:
             best = total
             chosen = [at for at, _ in inside]
@@ -227,6 +234,7 @@ def _differs(theirs: Word, ours: Word, near: Near, back: Mapping[str, str]) -> b
         return False
     if theirs.stem in near or theirs.stem in back or near[ours.stem][0] >= NEAR:
         return False
+    # A short form replaces nothing: `Thad` for `Thaddeus`.
     return not (ours.stem.startswith(theirs.stem) or theirs.stem.startswith(ours.stem))
 
 

@@ -32,6 +32,7 @@ def contradicts(statement: str, evidence: str) -> bool:
         return False
     if _other_figure(said, wanted, shared >= _SAME_WORDS) or other_date(said, wanted):
         return True
+    # "Rose 5 %" against "fell 5 %": the figures agree, so the check above is silent.
     if direction(said) * direction(wanted) < 0:
         return True
     only_there = wanted.vocabulary - said.vocabulary
@@ -44,6 +45,7 @@ def contradicts(statement: str, evidence: str) -> bool:
         denied = bool(negated_words(said, wanted.vocabulary)) != bool(
             negated_words(wanted, said.vocabulary)
         )
+    # Two turns cancel each other: "not open" and "closed" say the same.
     if shared >= _SAME_WORDS and turned != denied:
         return True
     return name_exchange(said, wanted) == 1.0
@@ -63,6 +65,7 @@ def surely_contradicts(statement: str, evidence: str) -> bool:
         covered = (own < content and own <= poles().keys()) or (
             len(content - own) > 1 and theirs <= poles().keys()
         )
+        # "Covered up to 500" does not contradict "covered": a limit adds a condition.
         limited = stem_list("limits") & (clause.vocabulary - said.vocabulary)
         if covered and not limited and relation(said, clause) < 0:
             return True
@@ -83,6 +86,7 @@ def _other_figure(said: Text, wanted: Text, counts: bool) -> bool:
 
 def other_date(said: Text, wanted: Text) -> bool:
     """A day or month of the statement differs from every date of the evidence, which has some."""
+    # A bare year differs in many sentences that are both true.
     complete = [date for date in wanted.dates if date.month]
     return bool(complete) and any(
         date.month and all(date.agrees(other) == 0.0 for other in complete) for date in said.dates

@@ -65,6 +65,7 @@ def entailment(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) ->
     model = pair_model or load_model()
     if model is None:
         return [Score.not_applicable(NO_MODEL) for _ in pairs]
+    # Other models have no fitted features, so their own probability is the metric.
     if not model.is_fitted:
         return own_groundedness(pairs, model, use_combination=False)
     return [_score(answer) for answer in read_answers(pairs, model)]
@@ -76,6 +77,7 @@ def _score(answer: ReadAnswer) -> Score:
     if not answer.by_model:
         return Score.not_applicable("the entailment model knows English only")
     odds = [
+        # One window may lack half of a statement that several windows support together.
         max(sentence.features["model_best"], sentence.features["model_joined"])
         for sentence in answer.sentences
     ]
@@ -143,6 +145,7 @@ class LocalDecider:
 
     def decide(self, asked: Sequence[Asked]) -> list[Decided]:
         pairs = [
+            # One line per statement; `_decide_statements` finds them again by their places.
             (
                 Case("", one.question),
                 Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)),
@@ -172,6 +175,7 @@ def _decide_statements(asked: Asked, score: Score) -> Decided:
     for statement in asked.statements:
         end = start + len(statement)
         own = [item for item in sentences if item["start"] < end and item["end"] > start]
+        # A statement is as good as its worst sentence.
         worst = max(own, key=lambda item: item["probability"], default=None)
         quote = ""
         if worst and worst["span"] is not None and worst["passage"] is not None:
@@ -186,6 +190,7 @@ def _decide_statements(asked: Asked, score: Score) -> Decided:
                 supported = 0.0  # not a word in common
             denied = denied or (bool(quote) and contradicts(statement, quote))
         decisions.append(Decision(supported, denied, quote))
+        # One for the line break that joins the statements above.
         start = end + 1
     return Decided(tuple(decisions), _name_decider(by_model, model_name))
 
@@ -220,6 +225,7 @@ class JudgeDecider:
             return Decided(error=error, call=_call(scores))
         count = len(asked.statements)
         supports = scores[:count]
+        # Contradiction is asked of a single text only; without an answer nothing is denied.
         denies = scores[count:] or [Score(0.0)] * count
         decisions = tuple(
             Decision(
@@ -240,14 +246,20 @@ def _asks(asked: Asked) -> list[str]:
     else:
         kinds = (_SUPPORTS,)
     return [
-        f'{kind}"{" ".join(statement.split())}"' for kind in kinds for statement in asked.statements
+        # One line per criterion in the prompt, whatever line breaks the statement has.
+        f'{kind}"{" ".join(statement.split())}"'
+        for kind in kinds
+        for statement in asked.statements
     ]
 
 
 def _call(scores: Sequence[Score]) -> Mapping[str, object]:
     """What the calls used, once per call, for the details of a score."""
     calls = {
-        str(score.details["call"]): score.details for score in scores if score.details.get("call")
+        # One call answers for all statements; counted per statement, its cost would multiply.
+        str(score.details["call"]): score.details
+        for score in scores
+        if score.details.get("call")
     }
     if not calls:
         return {}

@@ -129,6 +129,7 @@ class _Scorer:
 
     def score(self, answer: _Answer, supported: Floats, denied: Floats) -> Score:
         """The score of one answer; a row per sentence, a column per passage."""
+        # As in the packaged detector: a refusal is not a hallucination (specification, section 19).
         if refusal(answer.text) == "full":
             return Score.not_applicable("the answer declines and claims nothing")
         if not answer.passages and self.skip_without_passages:
@@ -174,8 +175,10 @@ def _describe(
     share = float(_sigmoid(supported.max()))
     flag = share < threshold
     passage = int(supported.argmax())
+    # A sentence that one passage supports is not contradicted, whatever another one says.
     contradicted = flag and float(_sigmoid(denied.max())) >= CONTRADICTED_FROM
     if contradicted:
+        # The reader is shown the passage that denies the sentence, not the nearest one.
         passage = int(denied.argmax())
     reason = f"{share:.0%} supported, most by passage {passage + 1}"
     if contradicted:
@@ -212,6 +215,7 @@ def own_agreement(pairs: Sequence[Pair], model: PairModel) -> list[Score]:
     counts: list[int] = []
     for case, response in pairs:
         answer = without_frame(response.answer or "")
+        # An answer of dots or dashes has no claim; a model would still give it a probability.
         if any(ch.isalnum() for ch in answer):
             expected = case.expected
         else:

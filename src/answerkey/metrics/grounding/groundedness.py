@@ -89,6 +89,7 @@ class Detector:
         covered = np.mean(
             [model.log_odds(_rows(sentences, model)) for model in self.coverage], axis=0
         )
+        # The log-odds of the model exist only where two models of coverage were loaded.
         if len(self.coverage) > 1:
             covered -= MODEL_WEIGHT * np.array(
                 [sentence.features[MODEL_FEATURE] for sentence in sentences]
@@ -172,6 +173,7 @@ def _scores(pairs: Sequence[Pair], without_passages: str, model: PairModel | Non
 def score_sentences(answers: Sequence[ReadAnswer]) -> list[Floats]:
     """The detector's scores of each answer's sentences, from one call for all of them."""
     scores: list[Floats] = [np.zeros(0)] * len(answers)
+    # One call per detector: English answers with the model, and all others.
     for by_model in (False, True):
         mine = [
             n
@@ -217,14 +219,17 @@ def _apply_rules(detector: Detector, answer: ReadAnswer, question: str, scores: 
     whose figures and dates are all there in another notation, `12,000 metres` for `12 km`, is supported.
     """
     slope, shift = detector.sentence_curve
+    # Rules speak in probabilities and scores are before the curve, so the curve is inverted.
     surely, least = ((np.log(share / (1 - share)) - shift) / slope for share in (SURE, LIKELY))
     texts = (*answer.index.contexts, question)
     figures_of_texts = [figure for text in texts for figure in figures(text)]
+    # "Three times a day" supports "every 8 hours", which no passage spells out.
     figures_of_texts += [
         Figure(HOURS / often.value, 0.01, dimension="time", size=3600.0)
         for often in figures_of_texts
         if often.dimension == FREQUENCY
     ]
+    # "From 4 to 5" supports "by 1".
     figures_of_texts += [
         Figure(change, 0.01) for text in texts for change in differences(read(text))
     ]
@@ -233,6 +238,7 @@ def _apply_rules(detector: Detector, answer: ReadAnswer, question: str, scores: 
     for n, sentence in enumerate(answer.sentences):
         text = without_pointers(remove_pointers(answer.sentence_text(sentence)))
         if _claims_nothing(text, sentence):
+            # Far below every threshold, so that the curve gives 0 whatever its slope.
             scores[n] = -30.0
         elif _adds_statement(answer, sentence, text, question_stems):
             scores[n] = max(scores[n], least)
@@ -276,6 +282,7 @@ def _is_unknown(text: str, known: Sequence[Figure], days: Sequence[Date]) -> boo
     """Whether the sentence has a figure or a date that none of the texts has."""
     plain = in_digits(text)
     for figure in figures(text):
+        # Counts ("two options") are the answer's own way to speak and are in no passage.
         if figure.count or any(figures_agree(figure, other) for other in known):
             continue
         if not (
@@ -283,6 +290,7 @@ def _is_unknown(text: str, known: Sequence[Figure], days: Sequence[Date]) -> boo
             and any(within(other, figure, _ROUGH) for other in known)
         ):
             return True
+    # Complete dates only: a month alone may sum up the days of the passages.
     return any(
         date.month and date.day and all(date.agrees(other) == 0.0 for other in days)
         for date in dates(text)
@@ -317,6 +325,7 @@ def any_unsupported(scores: Floats) -> float:
     if not len(scores):
         return 0.0
     # The log of the probability that every sentence is supported.
+    # Clipping keeps expm1 below from rounding to 0, whose logarithm is infinite.
     none = -np.logaddexp(0.0, np.clip(scores - RARE, -30.0, 30.0)).sum()
     return float(np.log(-np.expm1(none)) - none) - LONG_ANSWER * min(max(len(scores) - 2, 0), 2) / 2
 

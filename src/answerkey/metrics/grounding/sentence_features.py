@@ -116,6 +116,7 @@ def _by_words(pair: Pair) -> ReadAnswer:
     one_language = spoken[0] == spoken[1]
     sentences: list[ReadSentence] = []
     for piece in pieces(_blank_marks(text)):
+        # Rarity was counted in English; in other languages it would call every word rare.
         support = lexical(piece, index, question_stems, rarity() if english else {})
         features = support.features
         if not english or not one_language:
@@ -225,6 +226,7 @@ class Questions:
 
 def is_settled(features: Mapping[str, float]) -> float | None:
     """The log-odds of a sentence that needs no model: a copy of a passage, or one that the passages have no word of."""
+    # A copy in all but a number is not settled: the model must see it.
     if features["pairs_window"] == 1.0 and not features["numbers_missing"]:
         return COPIED
     if features["recall_all"] > 0.0:
@@ -240,6 +242,7 @@ def _questions(answer: ReadAnswer, sentence: ReadSentence) -> Questions:
         return Questions()
     text = remove_pointers(answer.sentence_text(sentence))
     parts = claims(text)
+    # A sentence of one claim was asked as a whole already.
     if len(parts) > 1:
         own = [(_nearest(answer.index, part), part) for part in parts]
     else:
@@ -259,9 +262,12 @@ def _nearest(index: PassageIndex, claim: str) -> str:
 
 def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[_Window]:
     """The windows that share most words with the sentence, best first, then several of them joined."""
+    # A tenth of the sentence's own share breaks ties between windows that overlap.
     shares = sentence.support.windows + 0.1 * sentence.support.shared
+    # A stable sort keeps the order of the passages for ties, on every platform.
     order = [int(place) for place in np.argsort(-shares, kind="stable")[:PLACES_JOINED]]
     chosen = order[:1]
+    # A neighbouring place gives nearly the same window.
     chosen += [place for place in order[1:] if abs(place - order[0]) > 1][: WINDOWS - 1]
     single = [_window(answer.index, sentence.support, [place], WINDOW_WORDS) for place in chosen]
     return [*single, _window(answer.index, sentence.support, order, JOINED_WORDS)]
@@ -293,6 +299,7 @@ def _with_model(sentence: ReadSentence, asked: Questions, logits: Logits) -> Rea
         else:
             weakest = float(supported.max())
     else:
+        # Two values stand for one window and the joined one, so that the slices below work.
         supported = np.array([is_settled(sentence.features) or 0.0] * 2)
         contradicted = -np.abs(supported)
         weakest = float(supported.max())
