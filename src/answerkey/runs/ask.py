@@ -27,6 +27,7 @@ def answer_of(target: Target, case: Case) -> Response:
     """One case asked on its own; a recorded answer is looked up."""
     if isinstance(target, Recorded):
         return target.lookup(case)
+    # Only the question and the history leave here: a target never sees the expected answer.
     return target.ask(Question(case.id, case.question, case.history))
 
 
@@ -53,6 +54,7 @@ def ask_all(
                     waiting.add(future)
                     future.add_done_callback(writer.put)
             else:
+                # Units in flight end by themselves; only those that wait can be cancelled.
                 for future in waiting:
                     future.cancel()
             if not waiting:
@@ -61,10 +63,12 @@ def ask_all(
             waiting.difference_update(ended)
             for future in ended:
                 if not future.cancelled():
+                    # Raises an error of our own code; those of the bot are in its responses.
                     future.result()
             if answered:
                 yield answered
     finally:
+        # Asking threads wait for their answer to be stored, so the writer must outlive them.
         pool.shutdown(wait=True, cancel_futures=True)
         writer.close()
 
@@ -122,6 +126,7 @@ class _Writer:
                 self._done.put((answered, [item for item in items if isinstance(item, Future)]))
             except Exception as error:
                 self._done.put(error)
+            # Set even after a failed write, otherwise the asking thread would wait for ever.
             for _, stored in unstored:
                 stored.set()
             if None in items:
@@ -155,6 +160,7 @@ def _answered_turn(case: Case, response: Response) -> Turn:
 
 def with_answers(history: Sequence[Turn], answers: Answers) -> tuple[Turn, ...]:
     """The turns; one without an answer gets the answer that was given at its place."""
+    # A history that brings its answers is the user's script and stays as it is.
     return tuple(
         turn if turn.answer else answers.get((n, turn.user), turn) for n, turn in enumerate(history)
     )
@@ -196,6 +202,7 @@ def resume_conversations(
     answers: dict[object, Answers] = {}
     for n, case, response in earlier:
         if talk := _conversation(case):
+            # Repeats of one conversation have answers of their own, which must not mix.
             of_repeat = answers.setdefault((talk, n % repeats), {})
             of_repeat[len(case.history), case.question] = _answered_turn(case, response)
     for n, case in cases:

@@ -30,6 +30,7 @@ def assert_verdict(given: str | Case, *, at_least: float | None = None, **about:
     >>> assert_verdict("How long?", answer="30 days", expected="30 days", profile="uniform").passed  # doctest: +SKIP
     True
     """
+    # pytest then shows the line of the test, not this function.
     __tracebackhide__ = True
     session = VerdictSession()
     try:
@@ -50,6 +51,7 @@ class VerdictSession:
         if isinstance(given, Case) and "answer" not in about:
             if suite is None:
                 raise SettingsError("give answer=…, or a suite whose target can be asked")
+            # A suite is no key: it holds tables, which have no hash.
             key = repr(suite)
             if key not in self._targets:
                 self._targets[key] = make_target(

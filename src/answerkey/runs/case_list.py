@@ -23,6 +23,7 @@ _WORST_FIRST = (
     "coalesce(score, 0.0)",
     "n",
 )
+# A search for "100%" or "a_b" must not be a pattern.
 _ESCAPE = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
@@ -72,6 +73,7 @@ def count_values(reader: RunReader, column: str) -> list[tuple[str | None, int]]
     """The values of a column with their numbers of cases, most first."""
     if column not in FACETS:
         raise ValueError(f"no counts of {column}")
+    # The first position breaks ties, so that equal counts keep the order of the cases.
     rows = reader.query(
         f"SELECT {column}, count(*), min(n) FROM cases GROUP BY {column} ORDER BY 2 DESC, 3"
     )
@@ -121,6 +123,7 @@ def _conditions(reader: RunReader, chosen: CaseFilter) -> _Statement:
 
 def _add_values(statement: _Statement, column: str, values: Sequence[str | None]) -> None:
     texts = [value for value in values if value is not None]
+    # One parameter for the whole list: SQLite limits how many a statement may have.
     condition = f"{column} IN (SELECT value FROM json_each(?))"
     if None in values:
         condition = f"({condition} OR {column} IS NULL)"
@@ -139,6 +142,7 @@ def _order(reader: RunReader, chosen: CaseFilter, statement: _Statement) -> str:
         return ", ".join(f"{key}{direction}" for key in _WORST_FIRST)
     # Cases without a value are last in either direction.
     expression, *values = _column(reader, chosen.sort)
+    # The expression comes twice in the order, and so do the values of its parameters.
     statement.values += [*values, *values]
     return f"{expression} IS NULL, {expression}{direction}, n"
 

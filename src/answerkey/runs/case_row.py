@@ -14,6 +14,7 @@ from answerkey.types import Outcome, Status, Verdict
 
 _NUMBER_METRICS = ("number_close", "number_in_range", "factual_accuracy")
 _LONGEST_ERROR = 200
+# Quoted parts are names and values of one case; without them equal errors are equal texts.
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 

@@ -142,6 +142,7 @@ def _start(ray: Any, cluster: Cluster) -> None:
         "include_dashboard": False,
     }
     handlers: dict[int, Any] = {}
+    # Python allows only the main thread to set signal handlers.
     if threading.current_thread() is threading.main_thread():
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -168,6 +169,7 @@ class SharedJudge:
 
     def __init__(self, settings: Mapping[str, Any] | str, entailment: Mapping[str, Any]) -> None:
         pair_model = None
+        # A judge that is a service needs no model in this process.
         if uses_local_models(settings):
             pair_model = load_pair_model(**entailment)
         self._judge: Judge = load_judge(settings, pair_model=pair_model)

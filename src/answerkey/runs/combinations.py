@@ -61,6 +61,7 @@ def _with_target(suite: Suite, target: TomlTable, prompt: TomlTable) -> Suite:
     changed = {key: value for key, value in prompt.items() if key != "name"}
     return replace(
         suite,
+        # The names go into the folder's name, so that each combination has its own run.
         name=folder_name("-".join([suite.name, *names])),
         target={**target, **changed, "name": ", ".join(names)},
         targets=(),

@@ -37,6 +37,7 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     def ending(code: int, *reasons: str, gated: bool = True) -> Ending:
         return Ending(code, "; ".join(part for part in (*reasons, *rest) if part), gated=gated)
 
+    # The order matters: an interrupted run is never called failed, and never passed.
     if finished.interrupted:
         return ending(EXIT_INTERRUPTED, _describe_done(summary), _cause(summary))
     if finished.stopped is not None:
@@ -58,6 +59,7 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
         else:
             cause = _cause(summary)
         return ending(EXIT_INCOMPLETE, finished.partial, _describe_done(summary), cause)
+    # Errors come before the gates, which a run with errors cannot pass.
     if finished.partial or totals.errors:
         errors = f"{totals.errors} of {format_count(totals.cases, 'case')} ended in an error"
         return ending(EXIT_INCOMPLETE, errors, _cause(summary))

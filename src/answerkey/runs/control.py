@@ -79,6 +79,7 @@ class Stop:
         self.interrupted = False
 
     def set(self, reason: str, *, interrupted: bool = False) -> None:
+        # The first reason counts: it is what stopped the run.
         if not self._event.is_set():
             self.reason = reason
             self.interrupted = interrupted
@@ -102,6 +103,7 @@ class GroupCounts:
         verdict = outcome.verdict
         self.cases += 1
         self.errors += verdict.status == Status.ERROR
+        # An error has no score, so it is neither passed nor failed.
         if verdict.score is not None:
             self.scored += 1
             self.passed += verdict.passed
@@ -129,6 +131,7 @@ class Budget:
 
     def __init__(self, run: ExecutionTable) -> None:
         self._run = run
+        # Not the time of day: a clock that is set back must not prolong a run.
         self._began = time.monotonic()
         self.spent = 0.0
         self._paid_for_answers = 0.0
@@ -172,6 +175,7 @@ class ErrorStreak:
             self._count = 0
             return ""
         error = _shared_error(outcome)
+        # Errors of different kinds in turn are no streak.
         self._count = self._count + 1 if error == self._error else 1
         self._error = error
         if not self._most or self._count < self._most:

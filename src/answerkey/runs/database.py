@@ -29,6 +29,7 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
     """The database of a run, created where there is none. One process at a time may write it."""
     path = folder / DATABASE
     with naming_file(path, writing=True):
+        # Asking and writing are done by different threads, one at a time.
         connection = sqlite3.connect(
             path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
@@ -53,6 +54,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
         _check_format(connection)
         return
     facts = f"INSERT INTO meta VALUES ('format', '{FORMAT}'), ('answerkey', '{__version__}');"
+    # One transaction: a kill in the middle leaves no database with half of its tables.
     connection.executescript(f"BEGIN IMMEDIATE;{schema_text()}{facts}COMMIT;")
 
 
@@ -78,6 +80,7 @@ def open_to_read(folder: Path) -> sqlite3.Connection:
 
 def _connect_to_read(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
+        # A "?" or "#" in a folder's name would end the path of the address.
         f"file:{quote(str(path))}?{mode}",
         uri=True,
         timeout=_PATIENCE,
@@ -105,6 +108,7 @@ def _check_format(connection: sqlite3.Connection) -> None:
 def close_written(connection: sqlite3.Connection) -> None:
     """Close a database so that one file holds everything: it can be copied and read anywhere."""
     with suppress(sqlite3.Error):  # a reader keeps the journal; the next writer finds it
+        # A reader must not hold up the end of a run for a minute.
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
@@ -160,8 +164,10 @@ def is_network_folder(folder: Path) -> bool:
     try:
         mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:
+        # Only Linux has this file; elsewhere WAL is tried.
         return False
     path = folder.resolve()
     kinds = {Path(mount[1]): mount[2] for mount in mounts if len(mount) > 2}
+    # The nearest mount counts: a network folder may lie inside a local one.
     nearest = next((parent for parent in (path, *path.parents) if parent in kinds), None)
     return nearest is not None and kinds[nearest] in _NETWORK_FILE_SYSTEMS

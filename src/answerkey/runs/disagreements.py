@@ -64,6 +64,7 @@ def list_disagreements(table: RunTable, most: int = MOST_LISTED) -> list[Disagre
     """The first contradictions between metrics, in case order."""
     contradictions = [*_between_metrics(table), *_between_words_and_judge(table)]
     places = [(row, order) for order, each in enumerate(contradictions) for row in each.rows[:most]]
+    # By row first, so that the cases are listed in the order of the file.
     return [contradictions[order].at(table, row) for row, order in sorted(places)[:most]]
 
 
@@ -108,6 +109,7 @@ def _between_words_and_judge(table: RunTable) -> Iterator[_Contradiction]:
         return
     shares = np.vstack([_share_of_highest(table, name) for name in names])
     has_share = ~np.isnan(shares)
+    # Infinity never is the lowest, so a judge without a value has no say.
     lowest = np.where(has_share, shares, np.inf)
     for words, (few, many) in _FEW_AND_MANY.items():
         if words not in table.metrics:

@@ -39,6 +39,7 @@ def _count_processes(prepared: Prepared, answers: int) -> int:
     scorer = prepared.scorer
     enough = _ENOUGH if scorer.embedding == "none" else _ENOUGH_WITH_MODEL
     default = available_cores() if answers >= enough else 1
+    # More processes than batches would have nothing to do.
     batches = -(-answers // scorer.batch)
     return max(1, min(prepared.suite.run.jobs or default, batches))
 
@@ -50,6 +51,7 @@ def _can_leave(prepared: Prepared) -> bool:
         return False
     modules = (
         "answerkey",
+        # A new process imports these modules and finds their metrics again.
         *prepared.suite.modules,
         *(point.module for point in entry_points(group=ENTRY_POINT_GROUP)),
     )

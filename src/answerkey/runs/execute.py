@@ -105,6 +105,7 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             begun = Resumed(new_manifest(prepared, folder), RunState())
         else:
             begun = resume(folder, prepared, accept=options.accept_changes)
+        # Written before the first question, so that a killed run can be resumed.
         write_manifest(folder, begun.manifest)
         prepared, options = still_stopping(prepared, options, begun)
         watch.start(prepared.answers, begun.state.count(Progress.FINISHED))
@@ -152,6 +153,7 @@ def run_in_memory(
 def ask_once(suite: Suite, case: Case) -> Outcome:
     """One case asked and scored outside any run, to look into a failure."""
     with closing(prepare(suite, Selection(), lambda: iter([(0, case)]), new=False)) as prepared:
+        # The stored case lacks its recorded answer, so it is looked up in the files again.
         if isinstance(prepared.target, Recorded):
             same = (each for _, each in select_cases(suite, Selection()) if each.id == case.id)
             case = next(same, replace(case, recorded=None))
@@ -178,8 +180,10 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
             return
     to_ask = islice(_to_ask(cases, store.state), run.options.resume_limit)
     if run.options.resume is not None and not run.is_recorded:
+        # Turns that are asked now need the answers of the turns before the interruption.
         to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     pool = None
+    # Shards end in any order, so "the first failure" has no meaning there.
     if not run.stops_on_fail:
         answers = min(run.unfinished, run.options.resume_limit or run.unfinished)
         pool = open_pool(run.prepared, run.options, answers, run.watch)
@@ -220,6 +224,7 @@ def _with_answers(run: _Execution, to_ask: Iterator[Numbered]) -> Iterator[Numbe
     target = run.prepared.target
     for place, case in to_ask:
         if isinstance(run.store, MemoryStore):
+            # The scores come back from the shard; the answers are known here already.
             run.store.add_answers([(place, case, answer_of(target, case))])
         if isinstance(target, Recorded) and target.answers is not None:
             yield place, replace(case, recorded=target.answers.get(case.id))
@@ -249,6 +254,7 @@ def _ask_live_and_score(run: _Execution, to_ask: Iterator[Numbered], size: int) 
     """Live answers are scored as they arrive, but not more at once than a judge can take."""
     store = run.store
     settings = run.prepared.suite.run
+    # Without a queue ahead, no question is asked after the first failure.
     ahead = {"ahead": 1} if run.stops_on_fail else {}
 
     def keep(answered: Sequence[Answered]) -> None:
@@ -264,6 +270,7 @@ def _ask_live_and_score(run: _Execution, to_ask: Iterator[Numbered], size: int) 
 
 
 def _to_ask(cases: Callable[[], Iterator[Numbered]], state: RunState) -> Iterator[Numbered]:
+    # The case at which the run stopped is asked first, as --resume promises.
     if state.count(Progress.STOPPED):
         yield from [(n, case) for n, case in cases() if state[n] == Progress.STOPPED]
     for n, case in cases():
@@ -300,6 +307,7 @@ def _score(
             if stops:
                 run.stopped.append((place, outcome))
                 run.stop.set(f"stopped at {case.id}, which is under the threshold")
+        # Stored before they are counted: a display must not show what a kill could lose.
         run.store.add_scores(scored, with_answers=with_answers)
         for outcome in outcomes:
             _count(run, outcome)
@@ -327,6 +335,7 @@ def _stops_at(run: _Execution, place: int, outcome: Outcome) -> bool:
     repeats = run.prepared.repeats
     n = place // repeats.times
     run.failures[n] += 1
+    # With "3 of 5" the third failure decides; two may still be outvoted.
     return run.failures[n] > repeats.times - repeats.needed
 
 

@@ -45,6 +45,7 @@ class MetricMean(Mean):
 class Times:
     """Seconds per answer, over the `n` answers whose time is known."""
 
+    # Both names: summary.json has always had `average`, gates say `mean`.
     average: float | None
     mean: float | None
     min: float | None
@@ -207,6 +208,7 @@ def _mean(table: RunTable, column: Numbers) -> Mean:
     """The mean of a column over the cases that have a value, out of all cases."""
     present = ~np.isnan(column)
     clusters = table.clusters
+    # Cases without a value leave the clusters too, so that both have one length.
     return mean_of(column[present], len(table), None if clusters is None else clusters[present])
 
 

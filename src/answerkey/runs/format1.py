@@ -83,6 +83,7 @@ def import_run(folder: Path, connection: sqlite3.Connection, writer: RunWriter) 
         records[RESPONSES] += len(chunk)
         writer.add_answers([each.to_answered() for each in chunk if not each.removed])
         writer.remove([each.n for each in chunk if each.removed])
+    # Opened after the answers are there, as scores are joined to them.
     reader = RunReader(connection, writer.repeats)
     for chunk in in_chunks(_read_journal(folder / SCORES, _StoredVerdict), _AT_ONCE):
         records[SCORES] += len(chunk)
@@ -121,6 +122,7 @@ def _read_journal(path: Path, kind: type[_Record]) -> Iterator[_Record]:
         with path.open("rb", _READ_AHEAD) as file:
             offset = 0
             for number, line in enumerate(file):
+                # A line without its end was being written when the run was killed.
                 if line.endswith(b"\n"):
                     if number == 0:
                         _check_header(line, path)
@@ -153,6 +155,7 @@ def _decode(line: bytes, path: Path, offset: int, kind: type[_Record]) -> _Recor
     """The record of a line, its types checked; keys that `kind` does not name are ignored."""
     try:
         record = read_as(line, kind)
+        # The state of a run has a byte per position: a damaged number could fill the memory.
         if record.n >= _MOST and record.n >= _MOST + path.stat().st_size:
             raise ValueError(f"no case has the position {record.n}")
         return record

@@ -26,6 +26,7 @@ def refuse_impossible(condition: Condition, profile: Profile | None) -> None:
     too_low = low is not None and (limit < low or (condition.sign == "<" and limit == low))
     if condition.sign in (">=", ">", "==") and too_high:
         hint = ""
+        # "pass_rate >= 90" is meant in per cent.
         if high == 1.0 and 1.0 < limit <= 100.0:
             hint = f"; write {limit:g}% or {limit / 100:g}"
         raise condition.error(f"this can never hold: the figure is at most {high:g}{hint}")
@@ -37,6 +38,7 @@ def _ends_of(condition: Condition, profile: Profile | None) -> Ends:
     """The smallest and the largest value of the figure; None where there is no limit."""
     if condition.figure in _SHARES:
         return 0.0, 1.0
+    # Times and counts have no upper end.
     if condition.figure in _FROM_ZERO or condition.figure.startswith("response_time."):
         return 0.0, None
     if condition.figure != "mean":

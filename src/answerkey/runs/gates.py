@@ -122,6 +122,7 @@ def _parse(text: str) -> Condition:
     figure = _MEAN_AT.sub(r"\1\2", figure)
     repeated = _PASS_K.match(figure)
     if repeated:
+        # `pass^5` is the figure `pass^k` with k checked against the run's repeats.
         figure = f"pass{repeated[1]}k"
     if figure in {"score", "quality"} or is_metric(figure):
         # `quality >= 0.7` is `mean[quality] >= 0.7`, and `quality[sales]` is of a group.
@@ -134,6 +135,7 @@ def _parse(text: str) -> Condition:
     if figure == "mean" and of is None:
         raise SettingsError(f'gate "{text}": name the metric, as in "mean[quality] >= 0.70"')
     try:
+        # "70%" is 0.70.
         limit = float(number) / (100 if percent else 1)
     except ValueError:
         raise SettingsError(f'gate "{text}": "{number}" is not a number') from None
@@ -176,6 +178,7 @@ def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
 
 
 def _least_scored(conditions: Conditions) -> float:
+    # [gate] scored is a condition like the others; here it sets the limit for rates.
     for condition in conditions:
         if condition.figure == SCORED_SHARE:
             return condition.limit
@@ -205,6 +208,7 @@ def _figure_of(
     condition: Condition, part: Figures, summary: Summary, least_scored: float
 ) -> _Figure:
     share = part.scored_share
+    # Fails closed: a rate over a few scored cases must not pass (specification, section 21).
     if condition.figure in _OF_SCORED_CASES and share is not None and share < least_scored:
         scored = f"only {100 * share:.0f} % of the cases were scored"
         return _Figure(note=f"{scored}, fewer than [gate] scored = {least_scored:g}")
@@ -252,6 +256,7 @@ def _figure_of(
 def _number_at(part: object, path: str) -> float | None:
     """The number under names joined by dots; a name may contain dots itself, as `rubric.accuracy` does."""
     if not path:
+        # True is an int in Python, but no figure.
         if isinstance(part, int | float) and not isinstance(part, bool):
             return part
         return None
@@ -298,6 +303,7 @@ def check_gates(
     names = known.types | known.routes
     if profile is not None:
         names = names.union(*profile.routes.values())
+    # A selection may leave out the cases of a type; its gate is no typing error then.
     unknown = [c for c in conditions if known.whole and c.group not in {None, *names}]
     # A name close to a known one is a typing error; another may be a route that is reported.
     for condition in unknown:
@@ -365,6 +371,7 @@ def _example(
             "", "", type=None if kind == "route" else group, expected_route="" if routed else None
         )
         response = Response(answer="", route=group if kind == "route" else "", seconds=1.0)
+        # With an error too, so that gates on `errors` find their figure.
         outcomes += [
             Outcome(case, response, scores, each) for each in (*verdicts, Verdict(Status.ERROR))
         ]

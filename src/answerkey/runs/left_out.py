@@ -22,6 +22,7 @@ def leave_out_manual(cases: Iterable[Numbered], *, answers_in_cases: bool) -> It
     manual = 0
     unanswered = 0
     for n, case in cases:
+        # CSV cells are text: "True", "yes" and "1" all mean it.
         if str(case.extra.get("manual", "")).strip().lower() in _YES:
             manual += 1
         elif answers_in_cases and _is_unanswered_follow_up(case):

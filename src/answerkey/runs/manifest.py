@@ -137,6 +137,7 @@ def _refuse_special_files(folder: Path) -> None:
     """Refuse a run folder with a pipe or a device in it: reading one waits for ever, or never ends."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
+            # A link that leads nowhere is harmless.
             if entry.is_file() or entry.is_dir() or not os.path.exists(entry.path):
                 continue
             raise StorageError(f"{entry.path}: a pipe or a device, expected a file; remove it")
@@ -146,6 +147,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     record = msgspec.to_builtins(manifest, enc_hook=str) | {
         "criteria": [to_json(each) for each in manifest.criteria]
     }
+    # Damage is found by reading; stored, it would outlive a repair.
     del record["damage"]
     kept = {
         name: value

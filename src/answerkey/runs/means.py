@@ -87,6 +87,7 @@ def _mean_interval(
             alone.append(value)
         else:
             members.setdefault(name, []).append(value)
+    # Sorted by name: the bootstrap draws clusters by place.
     groups = [members[name] for name in sorted(members)]
     counts = [len(group) for group in groups] + [1] * len(alone)
     sums = [math.fsum(group) for group in groups] + sorted(alone)

@@ -34,6 +34,7 @@ class MemoryStore:
         """Take over the scores of a shard; its cases and answers are here already, as they were."""
         for place, outcome in open_reader(shard).attempts():
             _, case, response = self._answers[place]
+            # The shard stored them as JSON; the user gets the objects they passed in.
             own = replace(outcome, case=case, response=response)
             self.add_scores([Scored(place, own)])
 

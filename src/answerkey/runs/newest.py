@@ -54,6 +54,7 @@ def _whole_runs(path: Path) -> list[FoundRun]:
     whole = [run for run in runs if run.is_whole]
     if not whole:
         raise InputError(f"{path}: {_describe_absence(path, len(runs))}")
+    # The name breaks ties of runs that began in the same second.
     return sorted(whole, key=lambda run: (run.manifest.created, run.folder.name), reverse=True)
 
 
@@ -87,6 +88,7 @@ def _runs_at(path: Path) -> Iterator[FoundRun]:
     if path.suffix == ".toml" and path.is_file():
         suite = load_suite(path)
         runs = _runs_in(suite.folder / suite.run.out)
+        # Several suites may share a results folder.
         yield from (run for run in runs if run.manifest.name == suite.name)
         return
     yield from _runs_in(path)

@@ -36,6 +36,7 @@ def outcome_table(names: tuple[str, ...], outcomes: Sequence[tuple[int, Outcome]
         name: [line.get(name) for line in lines] for name in schema.names
     }
     columns["n"] = [n for n, _ in outcomes]
+    # The columns leave out details; this one can restore the outcome in full.
     columns["outcome"] = [_outcome_json(outcome) for _, outcome in outcomes]
     try:
         return pyarrow.table(columns, schema)

@@ -93,6 +93,7 @@ def prepare(
     """Every mistake in a suite is found here, before anything is written. `cases`, `target` and `judge` replace what
     the suite names. With `new` false the gates are those of an earlier run: one on a figure that this run does not have
     is not refused here; it fails."""
+    # An error of the bot is shown once per run, also in a notebook that runs several.
     begin_run()
     source = cases or partial(select_cases, suite, selection)
     gates = parse_gates(suite.gate)
@@ -114,6 +115,7 @@ def prepare(
     survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
     goals: dict[str, str] = {}
     recorded_scores: dict[str, float] = {}
+    # One pass collects everything: the files may be too large to keep.
     for _, case in source():
         survey.add(case)
         groups.add(case)
@@ -123,6 +125,7 @@ def prepare(
             goals[case.id] = str(case.extra["goal"])
     needs_answers = new and not live and "answers" not in suite.target
     survey.check(" ".join(suite.cases), needs_answers=needs_answers)
+    # The profile depends on what the cases have, so it is chosen after the survey.
     suite = choose_scoring(suite, survey.choice)
     if new:
         suite = _let_judge_decide(suite, judge)
@@ -130,6 +133,7 @@ def prepare(
         profile = None
     else:
         profile = load_profile(suite.profile, suite.folder)
+    # Recorded grades stand in for a judge, so this comes before the scorer is made.
     suite = _use_recorded_grades(suite, profile, judge, recorded_scores)
     suite = _with_recorded_scores(suite, recorded_scores)
     scorer = make_scorer(suite, profile, judge)
@@ -144,6 +148,7 @@ def prepare(
         )
         if new and suite.user is not None:
             target = _with_simulated_user(target, suite, goals, judge)
+    # The scorer may hold models and connections; a refused suite must not leak them.
     except BaseException:
         scorer.close()
         raise
@@ -167,6 +172,7 @@ def _fingerprint(
     suite: Suite, profile: Profile | None, scorer: Scorer, survey: CaseSurvey
 ) -> dict[str, str]:
     """The hashes that tell what changed between two runs."""
+    # Secrets are hidden first: a new key is no change of the suite.
     settings = {"target": without_secrets(suite.target), "settings": suite.settings}
     settings |= _user_settings(suite)
     return {
@@ -240,6 +246,7 @@ def _refuse_unused_judge(suite: Suite, judge: object, scorer: Scorer) -> None:
     if is_used or (judge is None and suite.judge is None):
         return
     if judge is None:
+        # Loading it finds a wrong name or preset even though it is not used.
         load_judge(suite.judge, folder=suite.folder).close()
         if _is_local(suite.judge):
             log.warning(
@@ -311,6 +318,7 @@ def select_cases(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case
     cases = enumerate(read_cases(suite.cases, suite.folder))
     # A second file may hold the answers of turns that have none in the case file.
     answers_in_cases = kind_of(suite.target) == "recorded" and "answers" not in suite.target
+    # Left out before the selection, so that --limit counts cases that are really run.
     answerable = leave_out_manual(cases, answers_in_cases=answers_in_cases)
     chosen = ((n, case) for n, case in answerable if selection.wants(case))
     return islice(limit_per_type(chosen, selection.per_type), selection.limit)
@@ -366,8 +374,10 @@ def without_secrets(value: Any, key: str = "") -> Any:
     hidden = (
         isinstance(value, str)
         and any(word in key.lower() for word in _SECRET)
+        # The name of a variable is no secret, and a resume needs it.
         and not key.endswith("_env")
     )
+    # "${NAME}" refers to a variable as well.
     if hidden and not value.startswith("${"):
         return "(hidden)"
     return value

@@ -57,6 +57,7 @@ class ProcessPool:
         self._executor.shutdown()
         ended: list[tuple[Path, ShardEnd | None]] = []
         for future, shard in self._running.items():
+            # Others may have ended well before the pool noticed the loss.
             is_lost = isinstance(future.exception(), BrokenProcessPool)
             ended.append((shard, None if is_lost else future.result()))
         self._running.clear()
@@ -92,4 +93,5 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        # No clean-up: the parent is gone, and the shard's database survives a kill.
         os._exit(1)

@@ -33,6 +33,7 @@ def make_progress(
 
     With `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere.
     """
+    # Looked up at the call: pytest and notebooks replace the stream.
     out = sys.stderr if stream is None else stream
     if quiet:
         return Quiet(out)
@@ -45,6 +46,7 @@ def make_progress(
 
 
 def _can_redraw(stream: TextIO) -> bool:
+    # A dumb terminal shows control characters instead of moving the cursor.
     return stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
 
 
@@ -100,6 +102,7 @@ class ProgressFigures:
         """Cases per second since the start of this process."""
         elapsed = self._clock() - self.began
         if elapsed <= 0:
+            # The clock may not have moved since the start.
             return 0.0
         return (self.done - self.done_before) / elapsed
 
@@ -131,6 +134,7 @@ class ProgressFigures:
             parts.append(format_count(self.errors, "error"))
         seconds, case_id = self.slowest
         if case_id:
+            # An id from the user's file may hold control characters, or be a whole question.
             parts.append(f"slowest {duration(seconds)} ({printable(case_id)[:40]})")
         return ", ".join(parts)
 
@@ -194,6 +198,7 @@ class Lines(Display):
             self._write_figures()
 
     def finish(self) -> None:
+        # The last line would repeat itself if nothing was done since.
         if self._has_begun and self._figures.done != self._last_done:
             self._write_figures()
 
@@ -244,6 +249,7 @@ class ProgressBar(Display):
         return stack
 
     def note(self, text: str) -> None:
+        # The bar does not exist yet, or is closed.
         if not self._has_begun:
             super().note(text)
             return
@@ -251,6 +257,7 @@ class ProgressBar(Display):
 
     def _update(self) -> None:
         self._bar.set_description_str(self._figures.quality(), refresh=False)
+        # `update` takes a difference, the figures are totals.
         self._bar.update(self._figures.done - self._bar.n)
 
     def finish(self) -> None:
@@ -258,6 +265,7 @@ class ProgressBar(Display):
             return
         self._has_begun = False
         self._is_over.set()
+        # Before the bar is closed: what is printed later must not redraw it.
         self._redirection.close()
         self._bar.refresh()
         self._bar.close()

@@ -42,6 +42,7 @@ def to_json(value: Any) -> dict[str, object]:
         if name in ("recorded", "written"):
             continue
         item = getattr(value, name)
+        # An empty table equals a default that is made by a factory.
         if item == default or (item == {} and default is MISSING):
             continue
         if isinstance(item, tuple):
@@ -196,8 +197,10 @@ def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
     """The answer, the route and what was retrieved; not how long it took."""
     retrieved = response.retrieved
     if retrieved is None:
+        # Without ids the text itself tells what was retrieved.
         retrieved = [p.id or p.page or p.text for p in response.passages]
     parts = (case.id, response.answer or "", response.route or "", *map(str, retrieved))
+    # Half a surrogate pair has no UTF-8, yet bots write it.
     digest.add("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
@@ -210,6 +213,7 @@ def cluster_of(case: Case, column: str | None = None) -> str | None:
     if value is None and column is not None:
         value = getattr(case, column, None)
     if value is None and column is None and (talk := case.extra.get("conversation")) is not None:
+        # Two files may both have a conversation "1".
         return f"{case.source_file or ''} {talk}"
     return None if value in (None, "") else str(value)
 
@@ -218,6 +222,7 @@ def digest_of_metrics(names: Iterable[str], criteria: Iterable[Requirement] = ()
     """A hash of the metrics and their versions, and of the suite's own criteria."""
     versions = {name: find(name).facts.version for name in names}
     own = {f"[[criteria]] {each.name}": to_json(each) for each in criteria}
+    # A patch release changes no metric, so only the first two numbers count.
     return digest_of(versions | own | {"answerkey": __version__.rpartition(".")[0]})
 
 
@@ -228,4 +233,5 @@ def digest_of(value: Any) -> str:
 
 def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """The names that differ between two fingerprints, of those that both have."""
+    # A part that an earlier version did not record is no change.
     return [name for name in old if name in new and old[name] != new[name]]

@@ -36,6 +36,7 @@ class Repeats:
     def of_table(run: ExecutionTable) -> Repeats:
         times = run.repeats
         if not run.require:
+            # By default more than half must pass.
             return Repeats(times, times // 2 + 1)
         match = _REQUIRE.match(run.require)
         if match and 1 <= int(match[1]) <= times == int(match[2]):
@@ -77,6 +78,7 @@ class Repeats:
             return errors[0]
         passes = sum(attempt.verdict.passed for attempt in attempts) >= self.needed
         alike = [attempt for attempt in attempts if attempt.verdict.passed == passes]
+        # An attempt without a score is shown only if no other is left.
         return min(
             alike or attempts,
             key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0),
@@ -85,6 +87,7 @@ class Repeats:
     def _verdict(self, shown: Verdict, attempts: Sequence[Outcome]) -> Verdict:
         """The verdict of the shown attempt, with the means of all and a sentence that counts."""
         errors = _errors(attempts)
+        # Errors are never outvoted: the case could have failed there.
         if errors:
             sentence = f"{len(errors)} of {len(attempts)} answers ended in an error. "
             return replace(shown, justification=f"{sentence}{shown.justification}")
@@ -138,6 +141,7 @@ def _mean_scores(shown: Outcome, attempts: Sequence[Outcome]) -> dict[str, Score
     means: dict[str, Score] = {}
     for name, own in shown.scores.items():
         scores = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
+        # As for cases: the mean of the rest would hide the failed measurement.
         errors = [score for score in scores if score.error is not None]
         mean = _mean(score.value for score in scores)
         if errors:

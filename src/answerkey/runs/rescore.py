@@ -38,6 +38,7 @@ def rescore(
     Without `allow_code`, a run that names Python code is refused: its folder may be somebody else's.
     """
     manifest = read_manifest(folder)
+    # Checked before anything of the run is loaded, since loading a module runs it.
     if not allow_code:
         _refuse_code_of_run(folder, manifest, changes)
     source = folder
@@ -58,6 +59,7 @@ def rescore(
     reader = open_reader(source)
 
     def read_answers() -> Iterator[tuple[int, Case]]:
+        # Answers that were never scored are scored now.
         for n, outcome in enumerate(reader.outcomes(unscored=True)):
             yield n, replace(outcome.case, recorded=outcome.response)
 
@@ -82,6 +84,7 @@ def suite_of_run(folder: Path, *, allow_code: bool = False) -> Suite:
     manifest = read_manifest(folder)
     if not allow_code:
         _refuse_code_of_run(folder, manifest, {})
+    # Other answers are scored once each, however often the run asked its cases.
     return _suite_to_rescore(folder, manifest, {"run": {"repeats": 1}}, as_stored=False)
 
 
@@ -90,6 +93,7 @@ def _refuse_code_of_run(folder: Path, manifest: Manifest, changes: TomlTable) ->
     code: list[str] = []
     if changes.get("judge") is None and names_code(manifest.settings.judge):
         code.append(f"judge {manifest.settings.judge}")
+    # Read through the table's own checks: run.json may have been edited.
     entailment = read_table(EntailmentTable, manifest.settings.entailment or {}, "[entailment]")
     if changes.get("entailment") is None and entailment.runs_code:
         code.append(f"entailment model {entailment.model}")
@@ -126,8 +130,10 @@ def _suite_to_rescore(
         judged = beside
     table = {
         "name": manifest.name,
+        # A suite needs cases; the answers come from the run, so any name will do.
         "cases": list(settings.cases) or ["-"],
         "profile": manifest.profile,
+        # The profile brings its own metrics; those of another profile must not stay behind.
         "metrics": [
             name for name in manifest.metrics if profile is None or name not in profile.metrics
         ],
@@ -138,6 +144,7 @@ def _suite_to_rescore(
         "gate": {"require": list(manifest.gate)},
         "statistics": {"cluster": settings.statistics.cluster},
         **{key: value for key, value in changes.items() if value is not None},
+        # After the changes: a change of `run` adds to the repeats and does not replace them.
         "run": {
             "repeats": settings.run.repeats,
             "require": settings.run.require,

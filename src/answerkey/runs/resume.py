@@ -91,6 +91,7 @@ def belongs_to(manifest: Manifest, folder: Path, suite: Suite) -> bool:
     if recorded == path:
         return True
     relative = manifest.suite_from_run
+    # A copied project has two suites; only one that was moved has lost its old path.
     return (
         bool(relative) and not recorded.exists() and (folder.resolve() / relative).resolve() == path
     )
@@ -134,9 +135,11 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
         runs = [run for run in runs if run.manifest.partial and run.manifest.rescore_of == source]
     if not runs:
         return None
+    # If every date is wrong, they still tell the order of the runs.
     runs = _without_far_future(runs) or runs
     best = max(runs, key=lambda run: run.preference)
     alike = [run for run in runs if run.preference[:2] == best.preference[:2]]
+    # Clocks of two machines may differ a little.
     ahead = best.created > datetime.now(UTC) + timedelta(minutes=1)
     if ahead:
         rivals = alike
@@ -169,8 +172,10 @@ def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     now = datetime.now(UTC)
     if suite.path:
         earlier = _without_far_future(runs_of(suite, checked=False))
+        # Later than all earlier runs by a millisecond, so that "the newest" is never ambiguous.
         now = max([now, *(run.created + timedelta(milliseconds=1) for run in earlier)])
     if suite.path:
+        # Relative, so that a project that was moved as a whole still finds its suite.
         beside = relpath(suite.path.resolve(), folder.resolve())
     else:
         beside = None
@@ -187,6 +192,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             f"{folder}: a run of {manifest.suite or manifest.name}, not of {prepared.suite.path.resolve()}; "
             "start a new run without --resume"
         )
+    # Before anything is repaired or taken over: this format is only read.
     _refuse_format1(folder, manifest)
     check_repeats(folder, manifest, prepared)
     take_over_shards(folder, manifest)
@@ -197,6 +203,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         old[_ORDER] = manifest.order
         new[_ORDER] = prepared.order
     different = changed_parts(old, new)
+    # Other cases have another order too; one change is enough to name.
     if "cases" in different and _ORDER in different:
         different.remove(_ORDER)
     if different and not accept:
@@ -220,6 +227,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
                 AcceptedChange(datetime.now(UTC).isoformat(timespec="seconds"), changed),
             ),
         )
+        # Answers stay: only the scoring changed, and nobody is asked again.
         if any(name in SCORING for name in different):
             state.score_again()
     # After an accepted change the positions are not those of the case files any more.

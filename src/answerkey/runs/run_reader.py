@@ -57,6 +57,7 @@ class RunReader:
     def query(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement; for questions to the tables that schema.sql documents."""
         with naming_file(self.path):
+            # Fetched at once: an open query would keep a run with a rollback journal from writing.
             return self._connection.execute(statement, values).fetchall()
 
     def copy_to(self, path: Path) -> None:
@@ -70,6 +71,7 @@ class RunReader:
         if times == 1:
             return self._count("SELECT count(*) FROM verdicts")
         return self._count(
+            # Integer division: the attempts of one case have neighbouring places.
             "SELECT count(*) FROM (SELECT 1 FROM verdicts GROUP BY place / ? HAVING count(*) = ?)",
             (times, times),
         )
@@ -97,6 +99,7 @@ class RunReader:
             for stage, place in self._connection.execute("SELECT stage, place FROM verdicts"):
                 if stage == Stage.STOPPED:
                     state[place] = Progress.STOPPED
+                # A verdict of an earlier answer does not finish one that is asked again.
                 elif stage == Stage.SCORED and state[place] == Progress.ANSWERED:
                     state[place] = Progress.FINISHED
         return state
@@ -220,6 +223,7 @@ class RunReader:
         return self._count("SELECT count(*) FROM answers")
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
+        # By the last place and not by OFFSET, which would read all rows before it again.
         last = -1
         while rows := self.query(
             f"{_OUTCOMES} WHERE place > ? ORDER BY place LIMIT {_AT_ONCE}", (last,)

@@ -72,6 +72,7 @@ class RunWriter:
         self._connection = connection
         self._rules = rules
         self._reader = RunReader(connection, rules.repeats)
+        # Numbers go on after a resume, so that `verdicts_since` misses nothing.
         (self._number,) = connection.execute("SELECT max(number) FROM verdicts").fetchone()
         self._metrics: set[object] = {
             name for (name,) in connection.execute("SELECT metric FROM metrics")
@@ -80,8 +81,10 @@ class RunWriter:
     def add_answers(self, answered: Sequence[Answered]) -> None:
         """Add new answers; the verdict of an earlier answer to the same question goes."""
         with transaction(self._connection):
+            # The old verdict goes in the same transaction: it was about another answer.
             self._forget([place for place, _, _ in answered])
             self._insert_answers(answered)
+            # With repeats, a case has its row when all attempts are decided.
             if self._rules.repeats.times == 1:
                 unscored = [
                     (place, Outcome(case, response, {}, _UNSCORED), Stage.ANSWERED)
@@ -112,6 +115,7 @@ class RunWriter:
 
     def merge(self, path: Path) -> list[int]:
         """Take over all rows of another database; returns the places of its finished answers."""
+        # SQLite attaches outside transactions only.
         self._connection.execute("ATTACH ? AS shard", (str(path),))
         try:
             with transaction(self._connection):

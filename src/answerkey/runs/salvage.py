@@ -26,8 +26,10 @@ def is_damaged(connection: sqlite3.Connection, repeats: Repeats) -> bool:
         " WHERE place IS NULL)"
     )
     try:
+        # `quick_check`, as the full check of the indexes takes several times as long.
         if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             return True
+        # With repeats a place is no position, so the join does not hold.
         return repeats.times == 1 and bool(connection.execute(orphans).fetchone()[0])
     except sqlite3.DatabaseError:
         return True
@@ -38,6 +40,7 @@ def salvage(connection: sqlite3.Connection, places: Iterable[int], writer: RunWr
 
     The places are not read from the file: its list of them may be what is damaged.
     """
+    # Without repeats, each place is read on its own.
     reader = RunReader(connection, Repeats())
     for chunk in in_chunks(places, _AT_ONCE):
         scored: list[Scored] = []
@@ -51,6 +54,7 @@ def salvage(connection: sqlite3.Connection, places: Iterable[int], writer: RunWr
 
 
 def _read_attempt(reader: RunReader, place: int) -> tuple[Outcome, bool] | None:
+    # Any part may be unreadable; what can be read must not be lost with it.
     with suppress(sqlite3.Error, StorageError):
         return reader.scored_attempt(place)
     return None

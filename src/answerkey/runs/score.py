@@ -64,6 +64,7 @@ class Scorer:
         """
         plan = self.plan
         judged = Plan(())
+        # Without a judge over the network nothing waits, so there is nothing to overlap.
         if overlap and self._concurrency:
             plan, judged = self.plan.split_at("judge")
         measured = ((chunk, plan.score(pairs_of(chunk))) for chunk in chunks)
@@ -78,6 +79,7 @@ class Scorer:
 
         After an error no new part begins; the parts that succeeded are yielded before it is raised.
         """
+        # A quarter of the concurrency: a slow call holds up a small part only.
         part_size = max(1, self._concurrency // 4)
         pending: deque[_JudgedPart] = deque()
         for chunk, table in measured:
@@ -108,6 +110,7 @@ class Scorer:
         return self._decide(pairs, self._in_plan_order(whole))
 
     def _in_plan_order(self, table: Sequence[dict[str, Score]]) -> list[dict[str, Score]]:
+        # Judged metrics end later; reports show the order of the suite.
         return [{name: scores[name] for name in self.plan.names} for scores in table]
 
     def _decide(self, pairs: Sequence[Pair], table: Sequence[dict[str, Score]]) -> list[Outcome]:
@@ -199,6 +202,7 @@ def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Scorer:
     """Load and check everything before the first question. `judge` replaces the suite's judge."""
     if suite.modules:  # they may stand in the suite's folder
+        # Before the metrics are looked up, as these modules register them.
         import_from(suite.folder)
         load_modules(suite.modules)
     own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
@@ -209,10 +213,12 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
         raise SettingsError(
             'nothing to measure; give metrics = ["keyword_recall"] or a profile (`answerkey metrics`, `answerkey profiles`)'
         )
+    # A metric that profile and suite both name is computed once.
     metrics = [find(name) for name in dict.fromkeys(names)]
     needed = provided_for(metrics)
     provided: dict[str, Any] = {"criteria": suite.criteria}
     if not needed.isdisjoint(("words", "routes")):
+        # Word lists belong to profiles; without one the default lists are used.
         rules = profile or load_profile("route-aware")
         provided |= {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
@@ -232,6 +238,7 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
     needs_pair_model = "pair_model" in needed or judge_needs_models
     if needs_pair_model and suite.entailment["model"] != PACKAGED_NAME:
         provided["pair_model"], entailment = _load_pair_model(suite)
+    # The suite's settings win over those of its profile.
     settings = {**(profile.settings if profile else {}), **suite.settings}
     of_facts = [
         metric.name for metric in metrics if metric.family == "facts" and "facts" in settings

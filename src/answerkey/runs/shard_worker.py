@@ -51,6 +51,7 @@ class _Tools:
     target: Target
 
 
+# At most one: a process holds the models of one run.
 _loaded: list[_Tools] = []
 
 
@@ -92,6 +93,7 @@ def run_shard(
 
 def _load_tools(task: ShardTask, home: Path, open_judge: Callable[[Any], Any] | None) -> _Tools:
     """The models of this run; those of an earlier run of the same process are closed."""
+    # The folder of the shards identifies the run.
     if _loaded and _loaded[0].home == home:
         return _loaded[0]
     for tools in _loaded:

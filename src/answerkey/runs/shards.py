@@ -101,6 +101,7 @@ class ShardedRun:
         shards = (self._write(number, part) for number, part in enumerate(parts))
         started: deque[_StartedShard] = deque()
         try:
+            # Both sides are needed: after a stop nothing starts, but started shards still end.
             while self._start_some(pool, shards, started) or started:
                 for folder, end in pool.wait():
                     shard = next(each for each in started if each.folder == folder)
@@ -109,12 +110,15 @@ class ShardedRun:
                         continue
                     shard.end = end
                     self.report(end)
+                # In the order of the cases, as a shard may end before the one in front of it.
                 while started and started[0].end is not None:
                     self._take_over(started.popleft().folder)
         finally:
+            # Processes that still run see the file and stop.
             (self.home / STOP).touch()
 
     def _write(self, number: int, part: list[Numbered]) -> Path:
+        # Padded, so that names sort in the order of the cases.
         folder = self.home / f"{number:06d}"
         folder.mkdir()
         lines = [json_line({"place": place, "case": _whole_case(case)}) for place, case in part]
@@ -145,6 +149,7 @@ class ShardedRun:
     def _start_again(self, pool: ShardPool, shard: _StartedShard) -> None:
         """Continue a shard whose process was lost; stop the run where that does not help."""
         stored = _repair_shard(shard.folder).count(Progress.FINISHED)
+        # A shard that moves forward between two losses is not what kills its process.
         shard.losses = 1 if stored > shard.stored else shard.losses + 1
         shard.stored = stored
         if shard.losses >= _MOST_LOSSES:
@@ -161,6 +166,7 @@ class ShardedRun:
 
     def _take_over(self, shard: Path) -> None:
         self.merge(shard)
+        # Only after the merge is durable, so that a kill between the two loses nothing.
         shutil.rmtree(shard)
 
 

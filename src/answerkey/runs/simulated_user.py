@@ -78,6 +78,7 @@ class _Talk:
         """The conversation as one response."""
         last = self.responses[-1]
         tools = [call for turn in self.turns for call in turn.tools]
+        # "Did not report" and "called nothing" differ: None and an empty list.
         reported = any(response.tools is not None for response in self.responses)
         extra: dict[str, object] = {**last.extra, GOAL: self.goal}
         if ended is not None:
@@ -119,6 +120,7 @@ class SimulatedUser:
         self._goals = goals
         self._max_cost = max_cost
         self._spent = 0.0
+        # Several conversations are held at the same time and share one budget.
         self._lock = threading.Lock()
 
     def ask(self, question: Question) -> Response:
@@ -131,6 +133,7 @@ class SimulatedUser:
             response = self._target.ask(replace(question, text=message, history=earlier))
             talk.add(message, response)
             self._add_cost(response.cost)
+            # After an error of the bot there is nothing to reply to.
             if response.error is not None:
                 return talk.finish(None)
             ended = self._reason_to_stop(talk)
@@ -158,6 +161,7 @@ class SimulatedUser:
     def _reason_to_stop(self, talk: _Talk) -> Ended | None:
         if talk.is_loop():
             return Ended.LOOP
+        # The cost of a call is known only after it, so the limit may be passed by one.
         if self._max_cost is not None and self._spent + _EPSILON >= self._max_cost:
             return Ended.BUDGET
         return None
@@ -201,6 +205,7 @@ def read_user_reply(text: str) -> UserReply:
         if message:
             return UserReply(message, None, None)
     reply = text.strip()[:_LONGEST_MESSAGE]
+    # A cut-off JSON object must not be sent to the bot as a message.
     is_broken_json = reply[:1] == "{"
     if not reply or is_broken_json:
         return UserReply("", Ended.MISSED, None)

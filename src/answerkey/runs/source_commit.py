@@ -15,6 +15,7 @@ def source_commit(folder: Path) -> str | None:
 
     Changes that are not committed are not seen: git would have to read every file.
     """
+    # A damaged or unreadable repository must not keep a run from starting.
     with suppress(OSError, ValueError):
         for parent in [folder.resolve(), *folder.resolve().parents][:_MOST_FOLDERS]:
             if (parent / ".git").exists():
@@ -34,6 +35,7 @@ def _head_commit(git: Path) -> str | None:
         common = git / (git / "commondir").read_text().strip()
     if (common / name).is_file():
         return _parse_commit((common / name).read_text().strip())
+    # git packs its references into one file after a while; a branch then has no file of its own.
     for line in (common / "packed-refs").read_text().splitlines():
         commit, _, packed_name = line.partition(" ")
         if packed_name == name:
