@@ -82,6 +82,7 @@ def unify_characters(text: str) -> str:
     >>> unify_characters("“ｎ° 5”")
     '"n° 5"'
     """
+    # Most texts are ASCII, and normalising takes far longer than this look.
     if text.isascii():
         return text
     return unicodedata.normalize("NFKC", text.translate(_TYPOGRAPHIC))
@@ -135,6 +136,7 @@ def faq_tokens(text: str) -> frozenset[str]:
 
 def bigrams(run: str) -> list[tuple[int, str]]:
     """Every two neighbouring characters with their place: `[(0, "東京"), (1, "京都")]`."""
+    # A run of one character is a token as well.
     return [(n, run[n : n + 2]) for n in range(max(1, len(run) - 1))]
 
 
@@ -153,6 +155,7 @@ def citations(text: str) -> list[int]:
     [1, 3, 2]
     """
     marks: list[str] = CITATION.findall(text)
+    # "(1)" also numbers lists, so it is a mark only where no other mark is used.
     if not marks and "(" in text:
         marks = [match[1] or match[2] for match in _AT_SENTENCE_END.finditer(text)]
     numbers_cited: list[int] = []
@@ -166,6 +169,7 @@ def citations(text: str) -> list[int]:
 def _citation_range(first: int, last: int) -> Iterable[int]:
     if last - first > _LONGEST_CITATION_RANGE:
         return (first, last)
+    # A range the wrong way round, "[3-1]", is empty and names nothing.
     return range(first, last + 1)
 
 
@@ -230,6 +234,7 @@ def spreadsheet_text(text: str) -> str:
 
 def short_label(text: str, longest: int = 60) -> str:
     """The beginning of a text on one line, made inert: for an axis, a heading or a table cell."""
+    # The cut comes first: collapsing blanks of a whole document takes time.
     label = printable(" ".join(text[: longest * 4].split()))
     if len(label) <= longest:
         return label
@@ -278,6 +283,7 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
         if value is None:
             continue
         value *= _SCALES.get(unit, 1.0)
+        # Hundreds of digits overflow, and JSON has no infinity.
         if not math.isfinite(value):
             continue
         if match["sign"] or match["sign2"]:
@@ -300,10 +306,12 @@ def _parse_digits(written: str, decimal: str) -> float | None:
         return _parse_with_both_marks(digits, marks)
     groups = digits.split(marks[0])
     is_in_threes = _is_in_threes(groups)
+    # Several marks of one kind can only group thousands.
     if len(marks) > 1:
         if is_in_threes or (marks[0] == "," and _is_indian(groups)):
             return float("".join(groups))
         return None
+    # "1,234" is 1234 where the point is the decimal mark, and 1.234 where the comma is.
     if is_in_threes and marks[0] != decimal:
         return float("".join(groups))
     return float(".".join(groups))

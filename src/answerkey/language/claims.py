@@ -40,10 +40,12 @@ def claims(text: str) -> tuple[str, ...]:
     subject = ""
     for start, end in sentence_spans(text, longest=1_000):
         sentence = _remove_markup(text[start:end])
+        # A line that ends in a colon introduces the claims below it, and a question claims nothing.
         if not sentence or sentence[-1] in ":?" or refusal(sentence) == "full":
             continue
         for clause in _split_clauses(sentence):
             parts += [_name_subject(item, subject) for item in _split_items(clause)]
+        # A sentence without a name keeps the subject of the one before it.
         subject = _leading_name(sentence) or subject
     telling = [part for part in parts if any(ch.isalnum() for ch in part)]
     return tuple(dict.fromkeys(telling))[:LONGEST]
@@ -75,6 +77,7 @@ def _split_clauses(sentence: str) -> list[str]:
 
 
 def _is_cut(left: str, right: str, is_semicolon: bool) -> bool:
+    # A short part is an addition ("and more"), no statement of its own.
     if min(len(left.split()), len(right.split())) < _FEWEST_WORDS:
         return False
     return is_semicolon or bool(_VERB.search(left) and _VERB.search(right))
@@ -84,6 +87,7 @@ def _split_predicates(clause: str) -> list[str]:
     """`X is long and was opened in 1932` as two claims about X."""
     first = _AUXILIARY.search(clause)
     cut = _AND_AUXILIARY.search(clause)
+    # The auxiliary before the "and" marks the subject that both predicates share.
     if not first or not cut or cut.start() <= first.start():
         return [clause]
     return [clause[: cut.start()], f"{clause[: first.start()]}{clause[cut.end() :]}"]
@@ -95,6 +99,7 @@ def _split_items(clause: str) -> list[str]:
     is_list = len(items) >= 2 and "," in clause
     if not is_list or any(not 0 < len(item.split()) <= _ITEM_WORDS for item in items):
         return [clause]
+    # "Paris, in France, and Rome" is no list: one item only places another.
     if any(_PLACED.search(item) for item in items[:-1]):
         return [clause]
     words = opening.split()
@@ -102,6 +107,7 @@ def _split_items(clause: str) -> list[str]:
         frame = " ".join(words[:cut]) + " "
         first = words[cut:]
         if len(first) <= _ITEM_WORDS and _INTRODUCES.search(frame):
+            # The article belongs to the first item: "a passport, proof of address".
             bare = _ARTICLE.sub(" ", frame)
             return [f"{frame}{' '.join(first)}", *(f"{bare}{item}" for item in items)]
     return [clause]

@@ -88,6 +88,7 @@ def _read_numeric(match: re.Match[str]) -> list[Date]:
     first = int(match["n1"])
     second = int(match["n2"])
     orders = [(first, second)]
+    # With dots the day always comes first; slashes are used in both orders.
     if match["mark"] != "." and first != second:
         orders.append((second, first))
     return [
@@ -104,6 +105,7 @@ def _read_named(match: re.Match[str], day: str | None) -> Date:
     if day:
         return Date(year or None, month, int(day))
     if match["end"]:
+        # Without a year February has 28 days, as 2001 had.
         last = calendar.monthrange(year or 2001, month)[1]
     else:
         last = None

@@ -32,6 +32,7 @@ def figures_agree(expected: Figure, stated: Figure) -> bool:
 
 def _is_same_rate(expected: Figure, stated: Figure) -> bool:
     """12 euros a month are 144 euros a year; of shares this is not so."""
+    # 5 % a month is not 60 % a year.
     if expected.percent:
         return False
     return math.isclose(expected.base / expected.per, stated.base / stated.per, rel_tol=0.02)
@@ -45,6 +46,7 @@ def _has_other_scale(expected: Figure, stated: Figure) -> bool:
 
 
 def _is_same_in_base_unit(expected: Figure, stated: Figure) -> bool:
+    # `10 pounds` may be a mass in one text and money in the other: only the number compares.
     if "currency GBP" in (expected.dimension, stated.dimension):
         return expected.value == stated.value
     if expected.dimension == "temperature":
@@ -64,12 +66,14 @@ def _is_same_value(expected: Figure, stated: Figure) -> bool:
         return True
     is_share = expected.percent or stated.percent
     is_exact = expected.whole and stated.whole and max(first, second) < _EXACT_BELOW
+    # Nothing but zero is near zero, whatever the scale.
     if (is_exact and not is_share) or min(first, second) == 0 or _differs_exactly(expected, stated):
         return False
     if expected.scaled and stated.scaled:
         scales = (1.0,)
     else:
         scales = _SCALES
+    # 0.12 and 12 % are the same share.
     if expected.percent != stated.percent:
         scales = (*scales, 100.0, 0.01)
     return any(
@@ -84,6 +88,7 @@ def _differs_exactly(expected: Figure, stated: Figure) -> bool:
     first = abs(expected.value)
     second = abs(stated.value)
     step = expected.step
+    # A figure that ends in two zeros may be rounded.
     if step >= 1 and (first % (100 * step) == 0 or second % (100 * step) == 0):
         return False
     # Of decimals one step may be rounding: 99.99 and 100.00 agree, 99.99 and 99.95 do not.
@@ -94,6 +99,7 @@ def _differs_exactly(expected: Figure, stated: Figure) -> bool:
 def _is_same_time(expected: Figure, stated: Figure) -> bool:
     """20:00 is 8 pm, and may be `at 8`."""
     if expected.dimension == stated.dimension:
+        # Where one of them may be morning or evening, 12 hours make no difference.
         return (expected.value - stated.value) % min(expected.size, stated.size) == 0
     if stated.dimension == CLOCK:
         return expected.count and (60 * expected.value - stated.value) % 720 == 0
@@ -110,6 +116,7 @@ def within(expected: Figure, stated: Figure, tolerance: float) -> bool:
     if expected.other_unit(stated) or not math.isfinite(expected.value):
         return False
     if expected.dimension and stated.dimension:
+        # The last term covers rounding of floats, also for an expected 0.
         return abs(stated.base - expected.base) <= tolerance * abs(expected.base) + 1e-12
     scales = [1.0]
     if expected.percent != stated.percent:
@@ -123,5 +130,6 @@ def _is_near(first: float, first_step: float, second: float, second_step: float)
     apart = abs(first - second)
     if apart <= TOLERANCE * first:
         return True
+    # A little more than a half: 0.5 of a step is not exact in binary.
     is_rounded = apart <= 0.5001 * max(first_step, second_step)
     return is_rounded and apart < _COARSE * max(first, second)

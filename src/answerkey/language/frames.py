@@ -34,6 +34,7 @@ def is_frame(sentence: str) -> bool:
     >>> is_frame("Let me know if you need anything else!"), is_frame("It lasts two years.")
     (True, False)
     """
+    # Also keeps the expressions below from long texts.
     if len(sentence) > _LONGEST:
         return False
     if _HEADING.fullmatch(sentence):
@@ -57,6 +58,7 @@ def without_frame(text: str) -> str:
     sentences = [plain[start:end] for start, end in sentence_spans(plain, longest=2_000)]
     kept = [sentence for sentence in sentences if not is_frame(sentence)]
     if len(kept) < len(sentences):
+        # A text that is all frame, such as "Hello!", stays as it is.
         plain = " ".join(kept)
     return plain[opening_end(plain) :].strip() or text
 

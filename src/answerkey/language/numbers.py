@@ -78,6 +78,7 @@ _PERCENTAGE_POINTS = _compile("percentage_points")
 
 def without_fractions(text: str) -> str:
     """`2½` and `2 ½` as `2.5`."""
+    # Three digits: ⅓ has no end in decimals.
     return _FRACTION.sub(lambda m: f"{int(m[1] or 0) + _FRACTIONS[m[2]]:.3g}", text)
 
 
@@ -110,6 +111,7 @@ def _count(word: str | None) -> int:
     """The value of a count; `a` is 1, and nothing is 0."""
     if not word:
         return 0
+    # Digits and words mix: "2 hundred".
     if word.isdigit():
         return int(word)
     return COUNTED.get(word.lower(), 1)
@@ -141,6 +143,7 @@ def _replace_share(match: re.Match[str]) -> str:
         return "0.5 " if match["half"].strip() else "50 % "
     many = _count(match["many"])
     part = _PARTS[match["part"].lower()]
+    # A share is less than the whole.
     if many >= part or not _is_share(match, many, part):
         return match[0]
     if match["unit"]:

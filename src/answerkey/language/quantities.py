@@ -80,6 +80,7 @@ class Figure:
 
     def other_unit(self, other: Figure) -> bool:
         """Whether both have a unit, of different dimensions: days and dollars, km and percent."""
+        # A percentage and a bare number may be the same share, but not one with a unit.
         if self.percent != other.percent:
             return bool(self.dimension or other.dimension)
         if self.dimension == other.dimension:
@@ -88,6 +89,7 @@ class Figure:
         if dimensions == {"mass", "currency GBP"}:
             return _POUND not in (self.size, other.size)  # `10 pounds` may be either
         if CENTS in dimensions:
+            # Cents fit any currency, but not kilometres.
             return "" not in dimensions and not (self.money and other.money)
         return "" not in dimensions
 
@@ -130,6 +132,7 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
     """
     if not spelled:
         return tuple(_read_digits(text, decimal))
+    # Blanked and not removed, so that all places stay those of the text.
     text = _FIRST.sub(lambda match: " " * len(match[0]), in_digits(text))
     times = _read_times(text)
     for figure in times:  # their digits are no figures of their own
@@ -216,6 +219,7 @@ def _shares_unit(first: Figure, second: Figure) -> bool:
 def _continues(first: Figure, second: Figure) -> bool:
     """`2 hours 15 minutes` and `5 feet 10 inches` are one quantity."""
     same = first.dimension == second.dimension and first.dimension in {"time", "length", "mass"}
+    # "5 feet 10 inches": the smaller unit follows and does not fill the larger one.
     return same and second.size < first.size and second.base < first.size
 
 
@@ -224,6 +228,7 @@ def _add_part(first: Figure, second: Figure) -> Figure:
         first,
         value=first.value + second.value * second.size / first.size,
         step=second.step * second.size / first.size,
+        # A sum of two units is no count.
         whole=False,
         span=(first.span[0], second.span[1]),
     )
@@ -273,6 +278,7 @@ def _read_unit(number: Number, start: int, text: str) -> tuple[Unit, int]:
     if unit.dimension or number.currency:
         return unit, end
     label = numbered().search(text, max(0, start - 12), start)
+    # Words such as "page" number a thing, so the figure is no quantity.
     if label:
         return Unit(f"{NUMBERED}{label[1].lower()}"), number.end
     return NO_UNIT, number.end
@@ -289,6 +295,7 @@ def _step(written: str, value: float) -> float:
     else:
         decimals = 0
     bare = 0.0
+    # "1.2.3" is a version and has no value.
     if plain.count(".") <= 1 and plain.replace(",", "").replace(".", ""):
         bare = float(plain.replace(",", ""))
     scale = abs(value) / bare if bare else 1.0
@@ -305,6 +312,7 @@ def unit_asked(question: str) -> float:
 
 def in_unit(figure: Figure, unit: float) -> Figure:
     """A bare figure in the unit that is asked for: 1577 in `USD millions` is 1,577,000,000."""
+    # Years and percentages are never in millions.
     if not unit or figure.scaled or figure.percent or figure.year:
         return figure
     return replace(figure, value=figure.value * unit, step=figure.step * unit, scaled=True)

@@ -90,6 +90,7 @@ def refusal(answer: str) -> Refusal:
     substance = sum(_has_substance(clause) for clause in others)
     if not substance:
         return "full"
+    # One refusing clause among many is a remark about a detail.
     if refused and refused * _REMARK >= substance:
         return "partial"
     return "none"
@@ -108,6 +109,7 @@ def answering_part(answer: str) -> str:
     for start, end in sentence_spans(answer, longest=2_000):
         parts = [part for part in _turn().split(answer[start:end]) if part.strip()]
         kept += [part for part in parts if not _declines(fold(part).strip(_BULLETS))]
+    # Only declining clauses may be left if the rules disagree at a cut; then nothing is removed.
     return " ".join(kept) or answer
 
 
@@ -117,6 +119,7 @@ def clauses_of(answer: str) -> list[str]:
     answer = CITATION.sub("", answer)
     answer = answer[opening_end(answer) :] or answer
     for start, end in sentence_spans(answer, longest=2_000):
+        # A quoted "I can't help" is somebody else's refusal.
         sentence = _QUOTED.sub(" quoted ", fold(answer[start:end]))
         sentence = _concession().sub(r"\1; ", sentence)
         clauses += [part.strip(_BULLETS) for part in _turn().split(sentence) if part.strip()]
@@ -140,6 +143,7 @@ def _declines_weakly(clause: str) -> bool:
 
 
 def _is_answer(clause: str) -> bool:
+    # "If the documents do not mention it, ask us" is advice, no refusal.
     return not _declines(clause) or _condition().match(clause) is not None
 
 
@@ -157,6 +161,7 @@ def ngrams(clause: str) -> set[str]:
     words = ["^", *[word[:5] for word in _WORDS.findall(clause)], "$"]
     grams = {*words, *[f"{first} {second}" for first, second in pairwise(words)]}
     if clause.isascii():
+        # Only scripts without spaces need the runs of characters, and none of them is ASCII.
         return grams
     for run in _RUN.findall(clause):
         for size in (2, 3, 4):
@@ -169,11 +174,13 @@ def _chances(clause: str) -> tuple[float, float]:
     """The probabilities that a clause declines, and that it adds nothing."""
     weights, shift = _weights()
     grams = ngrams(clause[:LONGEST_CLAUSE])
+    # Long clauses have more n-grams; without the root they would always be extreme.
     scale = 1 / math.sqrt(len(grams))
     declines, courtesy = shift
     for gram in weights.keys() & grams:
         declines += weights[gram][0] * scale
         courtesy += weights[gram][1] * scale
+    # `exp` overflows beyond 700.
     declines_odds = math.exp(min(declines, 30.0))
     courtesy_odds = math.exp(min(courtesy, 30.0))
     total = 1 + declines_odds + courtesy_odds

@@ -132,6 +132,7 @@ def _beginning(rule: str) -> str:
     for part in re.finditer(r"\\.|\[[^\]]*\]|[()]", rule):
         depth += {"(": 1, ")": -1}.get(part[0], 0)
         if depth == 0:
+            # A repeated group can't be taken out: `(?:a)?b` also matches a bare b.
             is_repeated = rule[part.end() :].startswith(("?", "*", "+", "{"))
             return "" if is_repeated else rule[: part.end()]
     return ""

@@ -59,6 +59,7 @@ def sentence_spans(text: str, longest: int = 400) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for mark in _BREAK.finditer(text):
+        # "?!" always ends a sentence; only a bare stop may belong to an abbreviation.
         if mark[0] == "." and _is_inner_stop(text, start, mark.end()):
             continue
         spans += _trimmed_span(text, start, mark.end())
@@ -92,6 +93,7 @@ def _cut_span(text: str, span: Span, longest: int) -> list[Span]:
     start, end = span
     parts: list[Span] = []
     while end - start > longest:
+        # From the middle on, so that a cut leaves no tiny part.
         space = text.rfind(" ", start + longest // 2, start + longest)
         if space > 0:
             parts.append((start, space))
@@ -133,6 +135,7 @@ class _Tokens:
             self.values.append(SPELLED[word])
         # A capital after the first word makes a name.
         is_content = word not in word_list("stop_words") and _is_telling(word)
+        # A capital at the beginning says nothing: every sentence has one.
         is_name = written[0].isupper() and bool(self.stems) and is_content
         self._add(stem(word), is_content, is_name, span)
 
@@ -147,6 +150,7 @@ def _is_negation(word: str, text: str, start: int) -> bool:
     """Whether a word negates; of "don't" the token "t" does."""
     if word in word_list("negations"):
         return True
+    # The tokeniser cuts "don't" at its apostrophe.
     return word == "t" and text[start - 1 : start] in {"'", "’"}
 
 
@@ -190,12 +194,14 @@ def language_of(text: str) -> str:
     `unclear` for a text with too few function words: a name, a table, a short answer.
     """
     letters = [ch for ch in text if ch.isalpha()]
+    # Beyond the extended Latin letters.
     foreign = [ch for ch in letters if ch > "\u024f"]
     if len(foreign) > 0.5 * len(letters):
         return unicodedata.name(foreign[0], "OTHER").split(" ")[0].lower()
     tokens = [token[0].lower() for token in _TOKEN.finditer(text)]
     english = sum(token in word_list("function_words") for token in tokens)
     other = sum(token in word_list("other_function_words") for token in tokens)
+    # A single foreign word, such as "de" in a name, does not decide.
     if other > max(1, english):
         return "other"
     if english and english >= other:

@@ -40,6 +40,7 @@ def stem(word: str) -> str:
     """
     if not word.isascii():
         plain = _remove_accents(word)
+        # Letters of other scripts have no English endings.
         if not plain or not plain.isascii():
             return plain or word
         word = plain
@@ -66,9 +67,11 @@ def _plain_number(word: str) -> str:
 def _remove_ending(word: str) -> str:
     if len(word) > 7 and word.endswith("ness") and word not in _NOUNS_IN_NESS:
         word = word[:-4]
+    # "glass", "virus", "analysis": this s is no plural.
     if word.endswith(("ss", "us", "is")):
         return word
     for ending, replacement in _ENDINGS:
+        # A stem has a vowel: "sing" stays, "singing" loses its ending.
         if word.endswith(ending) and _VOWEL.search(word, 0, len(word) - len(ending)):
             return word[: len(word) - len(ending)] + replacement
     return word

@@ -61,10 +61,13 @@ def _read_time(match: re.Match[str]) -> tuple[int, bool] | None:
     halves = [match[name] for name in ("half1", "half2", "half3", "half4") if match[name]]
     half = "".join(halves).lower()
     hour = _read_count(match["hour"] or match["h24"] or match["h12"])
+    # "15 pm" is no time, but "15:30 pm" is often written.
     if hour > 24 or (half and hour > 12 and not match["h24"]):
         return None
     if half and hour <= 12:
+        # 12 am is midnight and 12 pm is noon.
         hour = hour % 12 + (12 if _is_late(half, hour) else 0)
+    # "08:30" has a leading zero and is on the 24-hour clock.
     is_certain = bool(half) or hour > 12 or hour == 0 or (match["h24"] or "").startswith("0")
     return (60 * hour + _read_minutes(match)) % 1440, is_certain
 

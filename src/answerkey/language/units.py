@@ -85,8 +85,10 @@ def _units_beginning_with(first: str) -> re.Pattern[str]:
     fitting = [
         rf"(?P<{group}>{expression})"
         for group, expression in _tables().names.items()
+        # An expression that begins with a group, a class or an escape may begin with anything.
         if not _first_characters(expression).isdisjoint((first, *"([\\"))
     ]
+    # "5 m/s" is no length, and "5 min" is no "5 m".
     return re.compile(rf"[\s-]?(?:{'|'.join(fitting)})(?![\w/])", re.IGNORECASE)
 
 

@@ -70,6 +70,7 @@ def synonyms() -> dict[str, frozenset[str]]:
     for group in word_groups("synonyms"):
         stems = frozenset(stem(word) for word in group.split())
         for word in stems:
+            # Every word but itself; a word may be in several groups.
             replacements[word] = replacements.get(word, frozenset()) | stems - {word}
     return replacements
 
@@ -94,6 +95,7 @@ def poles() -> dict[str, tuple[tuple[int, int], ...]]:
     places: dict[str, tuple[tuple[int, int], ...]] = {}
     for axis, pair in axes:
         for side, words in zip((1, -1), pair.split(" | "), strict=True):
+            # Sorted, because the order of a set differs between processes.
             for word in sorted({stem(word) for word in words.split()}):
                 places[word] = (*places.get(word, ()), (axis, side))
     return places
