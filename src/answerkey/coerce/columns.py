@@ -47,6 +47,7 @@ def canonical_columns(names: Sequence[str]) -> dict[str, str]:
         if column is None:
             is_known = name.startswith("__") or name in _EXPECTED_BESIDE
             columns[written] = name if is_known else written
+        # Of two columns with one meaning, the table's order decides; the other one is kept as `x_`.
         elif winners[column] == name and column not in columns.values():
             columns[written] = column
         else:
@@ -77,9 +78,11 @@ def _meanings_beside(present: set[str]) -> dict[str, str]:
     has_expected = not present.isdisjoint(COLUMNS["expected"])
     if {"inputs", "outputs"} <= present:  # a trace, or an example of a LangSmith data set
         is_trace = not present.isdisjoint(_OF_A_TRACE)
+        # A trace records what the bot said; an example of a data set says what is right.
         return {"outputs": "answer" if has_expected or is_trace else "expected"}
     if has_expected:
         return {}
+    # Beside the answer of a bot, as in "chatbot_answer", the column "answer" is the reference.
     if "answer" in present and not present.isdisjoint(_OF_A_BOT):
         return {"answer": "expected"}
     if {"input", "target"} <= present:  # Inspect
@@ -97,6 +100,7 @@ def plain_name(written: str) -> str:
     outer, dot, inner = name.rpartition(".")
     if not dot or inner not in _CANONICAL:
         return name
+    # Only these prefixes are containers; "x.question" may mean anything.
     if outer in ("inputs", "outputs"):
         return inner
     if outer in COLUMNS["expected"] and _CANONICAL[inner] == "answer":
@@ -163,6 +167,7 @@ def _hint(written: str, columns: Mapping[str, str]) -> str:
         used = next((other for other, name in columns.items() if name == column), column)
         return f' ("{used}" is used)'
     near = near_column(name)
+    # A near name is a misspelling only if the real column is missing.
     if near and _CANONICAL[near] not in columns.values():
         return f' (did you mean "{near}"?)'
     return ""

@@ -28,6 +28,7 @@ _NULLS = frozenset({"nan", "NaN", "null", "NULL", "<NA>"})
 def csv_rows(path: Path, name: str) -> Iterator[Row]:
     # The default of 128 KB is less than some passages; the limit is one for the whole process.
     csv.field_size_limit(1 << 30)
+    # The csv module must see the line ends itself: cells may contain them.
     with path.open(encoding=encoding_of(path), newline="") as file:
         yield from _CsvTable(file, name).rows()
 
@@ -60,6 +61,7 @@ class _CsvTable:
             columns = list(names.canonical.values())
             self._start_row()
             for cells in self._reader:
+                # The added line came as a row of its own, so every quote was closed.
                 if cells == [_END]:
                     return
                 self._check_closed(cells)
@@ -127,6 +129,7 @@ def separator_of(file: IO[str]) -> tuple[str, int]:
     if named:
         return named[1], 1
     file.seek(0)
+    # Questions in quotes have commas of their own.
     unquoted = re.sub(r'"[^"]*"', "", first)
     return max(_SEPARATORS, key=unquoted.count), 0
 
@@ -140,6 +143,7 @@ def _filled_cells(columns: Iterable[str], cells: Iterable[str]) -> Iterator[tupl
         text = cell.strip()
         if text in _NULLS:
             if column in ("answer", "question"):
+                # A null answer is an error of the bot, which the metrics must see.
                 yield column, None
         elif text or column in ("answer", "question"):
             yield column, cell

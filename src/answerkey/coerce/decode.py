@@ -82,6 +82,7 @@ class _EncodingSurvey:
 
 def _looks_like_utf8(block: bytes) -> bool:
     """Whether a block with a bad byte has UTF-8 characters too, or bytes that cp1252 lacks."""
+    # cp1252 leaves five bytes without a character.
     if block.decode("cp1252", "ignore").encode("cp1252") != block:
         return True
     decoded = block.decode("utf-8", "surrogateescape")
@@ -112,6 +113,7 @@ def encoding_of(path: Path) -> str:
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
     if not survey.first_bad_line:
+        # Also reads plain UTF-8; a byte-order mark would become part of the first column's name.
         return "utf-8-sig"
     if survey.is_utf8:
         place = f"{path}, line {survey.first_bad_line}"
@@ -123,6 +125,7 @@ def encoding_of(path: Path) -> str:
 
 def _check_utf16(path: Path) -> None:
     with path.open(encoding="utf-16") as text:
+        # Reads and drops everything: an error in the last line must be found before the first case.
         deque(text, maxlen=0)
 
 
@@ -134,6 +137,7 @@ def read_text(path: Path) -> str:
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Stream each line that is not blank, with its number from 1."""
+    # A carriage return inside a line is part of it; only \n ends a line of JSON.
     with path.open(encoding=encoding_of(path), newline="\n") as file:
         yield from _numbered_lines(file)
 

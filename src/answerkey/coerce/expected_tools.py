@@ -26,11 +26,13 @@ def as_expected_tools(value: object, column: str, place: Place) -> tuple[Expecte
     """
     items = items_of(value, column, place)
     sequences: list[Sequence[object]] = [item for item in items if is_list(item)]
+    # Lists among plain calls are choices for one call.
     if not items or len(sequences) < len(items):
         sequences = [items]
     plans: list[ExpectedCalls] = []
     for sequence in sequences:
         choices = [_choices_for_one_call(item, column, place) for item in sequence]
+        # A few lists of choices multiply to millions of plans.
         plans += [ExpectedCalls(calls) for calls in islice(product(*choices), _MOST_ALTERNATIVES)]
     if len(plans) >= _MOST_ALTERNATIVES:
         raise place.error(column, value, f"fewer than {_MOST_ALTERNATIVES} alternatives")

@@ -54,6 +54,7 @@ def read_json_file(path: Path, name: str) -> object:
     """The value of a JSON file; JSON lines in a file of that name are a list."""
     text = read_text(path).strip()
     first, _, rest = text.partition("\n")
+    # Two objects on two lines: either JSON lines, or one object that begins with a nested one.
     if first.startswith("{") and rest.lstrip().startswith("{"):
         try:
             parse_json(first, name)
@@ -106,6 +107,7 @@ def _inner_tables(data: Mapping[str, object]) -> list[object]:
     lists = [
         value
         for value in values
+        # A row may hold a list under such a key ("results") without being a table.
         if is_list(value) and (not data_is_row or any(_is_row(item) for item in value))
     ]
     if lists or data_is_row:
@@ -141,6 +143,7 @@ def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
         is_frame = all(
             is_mapping(value) and value.keys() == cells.keys() for value in data.values()
         )
+        # `{"0": …, "1": …}` is how pandas writes columns; other keys are ids of cases.
         if is_frame and len(data) > 1 and all(key.isdecimal() for key in cells):
             keys = cells
     elif is_list(cells):
@@ -163,6 +166,7 @@ def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:
 
 def _truth_row(value: Mapping[str, object]) -> Mapping[str, object]:
     """Ground truth `{"value": 30}` as an expected answer, and as a number to come near to."""
+    # Only a bare `value` is ground truth; beside another answer it is a column like any other.
     if "value" not in value or not _GROUND_TRUTH_KEYS.isdisjoint(value.keys() - {"value"}):
         return value
     if any(canonical == "expected" for canonical in canonical_columns(list(value)).values()):
@@ -170,6 +174,7 @@ def _truth_row(value: Mapping[str, object]) -> Mapping[str, object]:
     rest = {key: item for key, item in value.items() if key != "value"}
     truth = value["value"]
     row: dict[str, object] = {"expected": truth, **rest}
+    # True is an int in Python, but no number to come near to.
     if isinstance(truth, (int, float)) and not isinstance(truth, bool):
         row.setdefault("answer_criteria", {"expected_value": truth})
     return row

@@ -45,6 +45,7 @@ def as_ids(value: object, column: str, place: Place) -> tuple[str, ...]:
     """Ids of pages or documents, best first; one without a value (`N/A`) keeps its rank as ""."""
     value = _unpack_object(value, column, place)
     if is_set(value):
+        # The order of a set would make the ranking random.
         raise place.error(column, value, "a list, best first", "a set has no order")
     items = items_of(value, column, place)
     return tuple(name for item in items for name in ids_of_item(item, column, place))
@@ -104,6 +105,7 @@ def ids_of_item(item: object, column: str, place: Place) -> list[str]:
     try:
         return [clean_id(item)]
     except ValueError:
+        # A live bot may return anything; its text is better than no ranking.
         if place.live:
             return [valid_text(str(item)).strip()]
         raise place.error(column, item, "an id or a page") from None
@@ -178,6 +180,7 @@ def align_labels(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mappi
         return labels
     ranked = {name: page_parts(name) for name in ranking if name}
     unmatched = {label: page_parts(label) for label in labels if label not in ranking}
+    # One document in all makes a bare page unambiguous.
     stems = {place.stem for place in (*ranked.values(), *unmatched.values())} - {None}
     names = {
         label: _find_page(place, ranked, len(stems) <= 1) for label, place in unmatched.items()

@@ -49,6 +49,7 @@ def raw_parquet_rows(
 
 
 def _without_nan(cell: object) -> object:
+    # NaN is the only value that differs from itself.
     return None if cell != cell else cell
 
 
@@ -56,6 +57,7 @@ def _check_size(metadata: Any, path: Path, name: str) -> None:
     size = path.stat().st_size
     groups = range(metadata.num_row_groups)
     claimed = sum(metadata.row_group(group).total_byte_size for group in groups)
+    # Columns with repeated values compress well, so large files may grow a thousandfold.
     allowed = max(
         min(_MOST_BYTES, _SMALL_FILE_BYTES + _MOST_EXPANSION * size), _MOST_EXPANSION * size
     )

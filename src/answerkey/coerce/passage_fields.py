@@ -44,6 +44,7 @@ def collect_fields(item: object) -> dict[str, object]:
         own = {
             key: value
             for key, value in attributes.items()
+            # A method of that name, such as `document()`, holds no text.
             if value is not None and not callable(value)
         }
     fields: dict[str, object] = {}
@@ -70,6 +71,7 @@ def first_id(fields: Mapping[str, object], names: Iterable[str]) -> str | None:
     """The first of these fields that is an id: text or a number, and not `N/A`."""
     for name in names:
         value = fields.get(name)
+        # The last test finds NaN.
         if not isinstance(value, (str, int, float)) or isinstance(value, bool) or value != value:
             continue
         text = clean_id(value)

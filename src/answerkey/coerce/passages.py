@@ -68,6 +68,7 @@ def _is_collection(value: object) -> bool:
 
 def _is_scored(value: Sequence[object]) -> bool:
     """`(passage, score)`: two values, of which only the second is a number."""
+    # `[0.1, 0.9]` is no pair of a passage and its score.
     return len(value) == 2 and is_number(value[1]) and not is_number(value[0])
 
 
@@ -94,6 +95,7 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     if isinstance(text, str):
         inner = Passage(valid_text(text).strip())
     elif text is not None:
+        # A list as a text is several passages in the place of one.
         if depth > _DEEPEST or isinstance(text, (list, tuple, bool)):
             raise _unreadable(item, column, place)
         inner = _passage(text, column, place, depth + 1)
@@ -102,6 +104,7 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     score = next((fields[key] for key in SCORE_KEYS if fields.get(key) is not None), None)
     return Passage(
         text=inner.text,
+        # A bare page is no id: chunks of several documents share it.
         id=own_id or inner.id or (place_id(document, page) if document else None),
         score=inner.score if score is None else as_number(score, column, place),
         page=page,

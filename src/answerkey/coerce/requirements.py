@@ -94,6 +94,7 @@ def as_requirements(value: object, column: str, place: Place) -> tuple[Requireme
 
 
 def _items_of_text(cell: str) -> list[object]:
+    # Earlier results have a column "criteria" with a score.
     if _NUMBER.fullmatch(cell.lower()):
         return []
     lines = [line for line in cell.splitlines() if line.strip()]
@@ -175,6 +176,7 @@ def _texts_of_check(value: object, check: str, column: str, place: Place) -> tup
     if check in _WITHOUT_VALUE:
         return ()
     takes_several = check.endswith(("-any", "-all"))
+    # promptfoo writes several texts with commas in one cell.
     if takes_several and isinstance(value, str) and not value.strip().startswith("["):
         value = [part.strip() for part in value.split(",") if part.strip()]
     value = unpack_list(value, column, place)

@@ -54,6 +54,7 @@ def response_of_row(row: Cells, place: Place) -> Response:
         text = None
     else:
         text = as_text(answer, "answer", place)
+    # Columns of the row win over counts inside `usage`.
     cells = {**_tokens_of(row.get("usage"), place), **row}
     response = Response(text, **read_cells(_RESPONSE_READERS, cells, place, _FIELD_NAMES))
     if "answer" not in row and response.route is not None and not place.live:
@@ -83,6 +84,7 @@ def response_of_reply(reply: Mapping[str, object]) -> Response:
         elif value is not None:
             row[columns[name]] = value
     for name in LIVE_ANSWERS:
+        # Objects under such a name ("result") are something else.
         if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
             row["answer"] = rest.pop(name)
     return replace(response_of_row(row, LIVE), extra=plain_json(rest))

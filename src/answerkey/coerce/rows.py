@@ -41,6 +41,7 @@ def name_columns(names: tuple[str, ...], place: Place) -> ColumnNames:
         raise InputError(f"{place}: found {count}, expected at most {_MOST_COLUMNS:,}")
     columns = _column_names(names)
     announced = _announced.setdefault(place.file, set())
+    # Rows of JSON lines may bring new names later; only those are announced.
     if not announced.issuperset(names):
         new = {name: ours for name, ours in columns.canonical.items() if name not in announced}
         notice = column_notice(new)

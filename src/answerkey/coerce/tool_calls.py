@@ -36,6 +36,7 @@ def read_field(value: object, name: str) -> object:
     if isinstance(value, (str, int, float)) or is_list(value):
         return None
     attribute = getattr(value, name, None)
+    # A method of that name ("name()") is no value.
     return None if callable(attribute) else attribute
 
 
@@ -100,6 +101,7 @@ def _read_call(item: object, column: str, place: Place, depth: int) -> ToolCall:
         arguments=read_arguments(_read_part(inner, "arguments")),
         result=json_value(_read_part(item, "result")),
         error=error,
+        # Read as live: a wrong time must not make the whole call an error.
         seconds=as_amount(_read_part(item, "seconds"), column, replace(place, live=True)),
         calls=sub_calls,
         step=as_count(read_field(item, "step"), column, replace(place, live=True)),

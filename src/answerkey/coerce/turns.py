@@ -118,12 +118,15 @@ class _ChatReader:
         blocks = list(_blocks(content))
         results = [result for block in blocks if (result := _result_in(block)) is not None]
         text = as_text(message_text(content), self._column, self._place)
+        # Anthropic sends results in a message of the user; without a text it begins no turn.
         if role in _USER_ROLES and (text or not results):
             self.turns.append(_OpenTurn(text))
+        # A reply before the first question, such as a greeting, belongs to no turn.
         if not self.turns:
             return
         turn = self.turns[-1]
         if role in _ASSISTANT_ROLES:
+            # A message that only calls tools must not empty an answer before it.
             turn.answer = text or turn.answer
         for call in self._calls_in(message, role, blocks):
             turn.add_call(*call)
@@ -144,6 +147,7 @@ class _ChatReader:
         if role in _CALL_TYPES:  # an item of OpenAI's Responses API is a call itself
             items.append(message)
         legacy = read_field(message, "function_call")
+        # The old field may stand beside the new list.
         if is_mapping(legacy) and not items:
             items.append(legacy)
         # Calls of one message are made in parallel.
