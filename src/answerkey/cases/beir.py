@@ -54,5 +54,6 @@ def _read_labels_by_query(folder: Path, name: str) -> Labels:
     labels: dict[str, tuple[dict[str, float], str]] = {}
     for file in files:
         for query, grades in read_qrels(file).items():
+            # A query may have labels in several splits; its first file names its split.
             labels.setdefault(query, ({}, file.stem))[0].update(grades)
     return labels

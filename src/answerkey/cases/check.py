@@ -41,6 +41,7 @@ def check_cases(
                 f'{place}, column "id": the id "{case.id}" is used twice; give each case an id of '
                 "its own (ids of Q&A files come from the file's name and the question's number)"
             )
+        # The same question after other turns, or under another configuration, is another case.
         question = hash(
             (
                 case.question,

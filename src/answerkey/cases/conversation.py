@@ -57,7 +57,9 @@ def conversation_cases(
     labels = {name: row[name] for name in WHOLE_COLUMNS if name in row}
     for name in labels:
         shared.pop(name, None)
+    # Sources that a user must not see are forbidden in every turn; the calls are of the whole.
     for_every_turn = {name: labels[name] for name in ("forbidden",) if name in labels}
+    # With one turn both are the same.
     if len(turns) == 1:
         for_every_turn = labels
     cases: list[Case] = []
@@ -109,6 +111,7 @@ def _labelled_whole(cases: Sequence[Case], labels: Mapping[str, object], place: 
 
 def _shared_columns(row: Mapping[str, object], key: str) -> dict[str, object]:
     """The columns of a row that count for all its turns."""
+    # Here each turn has columns of its own, and the row only describes the conversation.
     if key == "conversation":
         return {}
     own = ("id", "question", *RESPONSE_COLUMNS)
@@ -177,6 +180,7 @@ def _turn_row(turn: Mapping[str, object], place: Place) -> dict[str, object]:
         "must_contain": as_list(contains, "expected_answer_contains", place),
         "must_contain_any": as_list(topics, "expected_topics", place),
     }
+    # A turn's own criteria win over the short names.
     if any(criteria.values()) and "answer_criteria" not in row:
         row["answer_criteria"] = criteria
     return row

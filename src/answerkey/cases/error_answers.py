@@ -38,6 +38,7 @@ def _is_heading(line: str) -> bool:
 
 def _is_error(question: str, message: str) -> bool:
     topic = question.lower()
+    # A question about errors may be answered with "Error: …".
     if not any(word in topic for word in _DATA["about_errors"]):
         return True
     return any(sign in message.lower() for sign in _DATA["signs"])

@@ -33,6 +33,7 @@ def read_feedback(value: object) -> Feedback | None:
     """
     if value is None:
         return None
+    # Before the numbers: True is an int in Python.
     if isinstance(value, bool):
         return Feedback.UP if value else Feedback.DOWN
     if isinstance(value, str):

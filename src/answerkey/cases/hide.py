@@ -31,7 +31,9 @@ def hide_text(text: str, kinds: Sequence[str] = ()) -> str:
     lowered = text.lower()
     for kind in (ALWAYS, *kinds):
         for cue, pattern in _patterns(kind):
+            # The cue is a plain text that each match has: most texts need no expression at all.
             if cue in lowered:
+                # `kind=kind` binds the value now; a lambda looks names up when it is called.
                 text = pattern.sub(lambda match, kind=kind: _replace_group(match, kind), text)
     return text
 
@@ -40,6 +42,7 @@ def _replace_group(match: re.Match[str], kind: str) -> str:
     """The match with its group, or all of it, replaced."""
     if not match.re.groups or match[1] is None:
         return _MARKS[kind]
+    # A pattern may need the name of the field before the secret; only its group is hidden.
     start = match.start(1) - match.start()
     end = match.end(1) - match.start()
     return match[0][:start] + _MARKS[kind] + match[0][end:]

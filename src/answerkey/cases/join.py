@@ -22,6 +22,7 @@ _OWN_FIELDS = ("id", "question", "source_file", "extra")  # never taken from the
 def is_ground_truth(path: Path, name: str) -> bool:
     """Whether a file is about cases of another file: rows with an id and no question."""
     reader = ROW_READERS.get(path.suffix.lower())
+    # Spans have ids and no question as well.
     if reader is None or not path.is_file() or holds_spans(path, name):
         return False
     first = next(reader(path, name), None)
@@ -36,10 +37,12 @@ def join_ground_truth(cases: Iterable[Case], files: Mapping[str, Path]) -> Itera
     unused: dict[str, Row] = {}
     for name, path in files.items():
         for row, place in ROW_READERS[path.suffix.lower()](path, name):
+            # A row needs a question to be read; this one is never used.
             unused[as_text(row.get("id"), "id", place)] = ({**row, "question": "-"}, place)
     for case in cases:
         truth = unused.pop(case.id, None)
         yield case if truth is None else _fill_case(case, truth)
+    # Ground truth without its case is a mistake in the ids: nothing would be scored by it.
     if unused:
         row, place = next(iter(unused.values()))
         count = f"{len(unused)} ids have no case with a question"

@@ -102,6 +102,7 @@ def _files_of_pattern(pattern: str | Path, base: Path) -> list[Path]:
 
 
 def _files_of_folder(folder: Path, pattern: str | Path) -> list[Path]:
+    # Its corpus would otherwise be read as a file of cases.
     if is_beir(folder):
         return [folder]
     files = sorted(

@@ -94,6 +94,7 @@ def is_read_whole(path: Path, name: str) -> bool:
     reader = ROW_READERS.get(path.suffix.lower())
     if reader is None:
         return False
+    # Only a look: the reader that is chosen later reports the mistake.
     try:
         first = next(iter(reader(path, name)), None)
     except InputError:
@@ -155,6 +156,7 @@ def _length(turn: Mapping[str, object]) -> int:
 
 
 def _read_log_row(row: Cells, sessions: _Sessions) -> dict[str, object]:
+    # A log of production may hold keys that users pasted into the chat.
     cells = hide_secrets(dict(row))
     problem = error_message(str(cells["question"] or ""), str(cells.get("answer") or ""))
     # "Error: POST …" as an answer would be scored as a bad answer, and hide that the bot was down.
@@ -177,6 +179,7 @@ def _read_log_row(row: Cells, sessions: _Sessions) -> dict[str, object]:
     session = _text(cells, "session")
     if session:
         cells.setdefault("conversation", session)
+        # A history that the log brings wins over the turns seen so far.
         if "history" not in cells and sessions.turns(session):
             cells["history"] = sessions.turns(session)
         sessions.add(session, cells["question"], cells.get("answer"))
@@ -232,6 +235,7 @@ def _pair_messages(rows: Iterable[Row]) -> Iterator[Row]:
             # questions would be held in memory as a whole.
             if len(open_turns) > _MOST_SESSIONS:
                 yield _close_turn(open_turns.popitem(last=False)[1])
+        # An answer without an open question, such as a greeting, is dropped.
         elif role is Role.ASSISTANT and session in open_turns:
             open_turns[session].texts.append(text)
             open_turns[session].reply = dict(row)
@@ -242,6 +246,7 @@ def _pair_messages(rows: Iterable[Row]) -> Iterator[Row]:
 def _close_turn(turn: _OpenTurn) -> Row:
     """The question with its answer; feedback, latency and model are those of the reply."""
     row, place = turn.row
+    # The question's own cells win, since its time and id are those of the case.
     cells = {**turn.reply, **{key: value for key, value in row.items() if value is not None}}
     for column in ("feedback", "latency", "latency_ms", "model"):
         name = _column(turn.reply, column)
@@ -252,6 +257,7 @@ def _close_turn(turn: _OpenTurn) -> Row:
         if name is not None:
             cells.pop(name)
     if turn.texts:
+        # Bots send long answers in several messages.
         cells["answer"] = "\n".join(text for text in turn.texts if text)
     else:
         cells["error"] = "the log has no answer to this question"

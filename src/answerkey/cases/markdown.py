@@ -130,12 +130,14 @@ class _Parser:
 
     def _add(self, line: str, number: int, layout: str) -> None:
         if _FENCE.match(line):
+            # One fence opens and the next one closes.
             self._fence_line = 0 if self._fence_line else number
             self._swallowed_line = 0
         question = _QUESTION_LINES[layout].match(line)
         if question and not self._fence_line:
             self._begin_block(question, number)
             return
+        # A question inside an open code block: the block was probably never closed.
         if question:
             self._swallowed_line = self._swallowed_line or number
         if not self._blocks:
@@ -148,6 +150,7 @@ class _Parser:
         if answer:
             self._begin_answer(block, answer, number)
             return
+        # Inside a code block a "# comment" is no heading.
         if not self._fence_line:
             _refuse_other_layout(line, block, layout, f"{self._name}, line {number}")
             heading = _HEADING.match(line)

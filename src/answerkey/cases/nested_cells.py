@@ -29,6 +29,7 @@ def spread_cells(row: Cells, place: Place) -> Cells:
     """
     cells = {column: row[column] for column in _NESTED_COLUMNS if column in row}
     question = _parse_object(row.get("question"), place)
+    # Only a row with a nested question: an answer may be JSON on purpose.
     if is_mapping(question):
         cells = {column: _parse_object(value, place) for column, value in cells.items()}
     if not any(_is_nested(value) for value in cells.values()):
@@ -106,6 +107,7 @@ def _columns_in(data: Cells, column: str, row: Cells, allowed: Sequence[str]) ->
     names = canonical_columns([str(key) for key in data])
     columns = {names[str(key)]: value for key, value in data.items() if names[str(key)] in allowed}
     texts = [value for value in data.values() if isinstance(value, str)]
+    # With several texts none of them is surely the answer.
     if column not in columns and len(texts) == 1:
         columns[column] = texts[0]
     return {name: value for name, value in columns.items() if name == column or name not in row}

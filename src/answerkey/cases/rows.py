@@ -57,6 +57,7 @@ def case_of_cells(row: Cells, place: Place, default_id: str) -> Case:
         source_file=source_file,
         question_num=question_num,
         recorded=response_of_row(row, place) if has_response else None,
+        # Anything may be in other columns; what JSON can't hold becomes text.
         extra=table_of(json_value(extra)),
         written=place.names,
         **read_cells(_CASE_READERS, row, place, _FIELD_NAMES),
@@ -96,6 +97,7 @@ def _question_num(value: object) -> int | None:
     try:
         return int(value)
     except (ValueError, OverflowError):
+        # A number that can't be read is only a label and no reason to refuse the row.
         return None
 
 
@@ -124,6 +126,7 @@ def _as_range(value: object, column: str, place: Place) -> tuple[float, float]:
     if is_list(value) and len(value) == 2:
         low = as_number(value[0], column, place)
         high = as_number(value[1], column, place)
+        # Infinite ends would make every number right.
         if low is not None and high is not None and low <= high and math.isfinite(low + high):
             return low, high
     raise place.error(column, value, "two numbers [low, high]")

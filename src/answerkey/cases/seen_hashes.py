@@ -38,8 +38,10 @@ def _open_temporary() -> sqlite3.Connection:
     # SQLite keeps a database without a name in a temporary file, of which only the pages of its
     # cache (2 MB) are in memory, and removes the file with the connection.
     database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    # Nothing is kept after the run, so nothing needs to survive a crash.
     database.execute("PRAGMA journal_mode = OFF")
     database.execute("PRAGMA synchronous = OFF")
     database.execute("CREATE TABLE seen (hash INTEGER PRIMARY KEY) WITHOUT ROWID")
+    # One transaction for all hashes, as a commit for each of them takes far longer.
     database.execute("BEGIN")
     return database

@@ -115,6 +115,7 @@ def filter_cases(cases: Iterable[Case], conditions: Sequence[CaseCondition]) -> 
     unseen = {condition.column for condition in conditions}
     columns: set[str] = set()
     for case in cases:
+        # Columns are collected only while one is missing.
         if unseen:
             unseen = {column for column in unseen if not _has_column(case, column)}
             columns.update(case.extra)
@@ -143,6 +144,7 @@ def sample_cases(cases: Iterable[Case], count: int, seed: int = 0) -> list[Case]
         if len(chosen) < count:
             chosen.append((number, case))
             continue
+        # Each case has the same chance, however many follow.
         place = random.randrange(number + 1)
         if place < count:
             chosen[place] = (number, case)

@@ -28,6 +28,7 @@ def cases_of_value(data: object, path: Path, name: str) -> Iterator[Case]:
     if promptfoo.detects(data):
         data = promptfoo.rows(data, name, path.parent)
     if is_mapping(data) and "conversation" in data:
+        # The conversation is the row; unwrapping would lose what stands beside it.
         data = [data]
     return cases_of_rows(rows_of_value(_merge_categories(unwrap_rows(data)), name), path)
 
@@ -47,6 +48,7 @@ def _prepare_logs(rows: Iterable[Row]) -> Iterator[Row]:
     for row, place in stream:
         if LABELS.isdisjoint(row):
             yield from read_log_rows(chain([(row, place)], stream))
+            # The rest was read there.
             return
         yield row, place
 
@@ -56,6 +58,7 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
     default_id = f"{path.stem}#{number}"
     for key in CONVERSATION_KEYS:
         if key in row:
+            # In CSV the list of turns is text.
             row[key] = unpack_list(row[key], key, place)
     # A sample of Inspect has its transcript beside question and answer.
     is_sample = "messages" in row and {"question", "answer"} <= row.keys()
@@ -101,6 +104,7 @@ def _merge_categories(data: object) -> object:
 
 
 def _with_type(item: object, group: str) -> object:
+    # A case that names its own type keeps it.
     if not is_mapping(item) or "type" in canonical_columns(list(item)).values():
         return item
     return {**item, "type": group}

@@ -61,6 +61,7 @@ def detects(value: object) -> bool:
 
 def _is_test(test: object, in_configuration: bool) -> bool:
     if is_mapping(test):
+        # With a response it is a result, which other readers take.
         return "vars" in test and "response" not in test
     return _is_reference(test) or (in_configuration and isinstance(test, str))
 
@@ -220,6 +221,7 @@ def _resolve_assertions(
         if template:
             own = {key: value for key, value in item.items() if key != "$ref"}
             item = {**table_of(templates.get(template)), **own}
+        # A set with a threshold needs only some of its assertions, which a list can't say.
         if item.get("type") == "assert-set" and item.get("threshold") is None:
             resolved += _resolve_assertions(_as_list(item.get("assert")), templates)
         else:
@@ -230,6 +232,7 @@ def _resolve_assertions(
 def _fill(value: object, variables: Mapping[str, object]) -> object:
     """Fill variables of the test, which stand in texts as `{{name}}`."""
     if isinstance(value, str):
+        # An unknown variable stays as it is written.
         return _VARIABLE.sub(lambda name: str(variables.get(name[1], name[0])), value)
     if is_list(value):
         return [_fill(each, variables) for each in value]
@@ -245,6 +248,7 @@ def _question(variables: Mapping[str, object], prompts: object) -> tuple[str, ob
         first = prompts[0]
     else:
         first = prompts
+    # A prompt of several lines is an instruction to the model, no question.
     if isinstance(first, str) and _VARIABLE.search(first) and "\n" not in first.strip():
         return "", _fill(first, variables)
     texts = ((name, value) for name, value in variables.items() if isinstance(value, str))
@@ -273,6 +277,7 @@ def _columns_of_assertions(
             columns["criteria"].append(kept)
             continue
         left_out[problem] += 1
+        # As an expected answer it is not lost.
         if kind not in _EXPECTED:
             columns["x_assert"].append({"type": kind, "value": value})
     checks = {**words, **checks}

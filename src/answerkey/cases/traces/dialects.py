@@ -14,6 +14,7 @@ def common_names(record: Table) -> Table:
     """A span of Jaeger, Zipkin, Weave or Braintrust with the names that all others use."""
     if "traceID" in record and "operationName" in record:
         return _read_jaeger(record)
+    # Zipkin's tags are a table; Jaeger's are a list.
     if "traceId" in record and "id" in record and is_mapping(record.get("tags")):
         return _read_zipkin(record)
     if "op_name" in record and "trace_id" in record and "id" in record:
@@ -28,6 +29,7 @@ def _read_jaeger(record: Table) -> Table:
     parents = [
         reference.get("spanID")
         for reference in (references if is_list(references) else ())
+        # FOLLOWS_FROM links spans that do not contain each other.
         if is_mapping(reference) and reference.get("refType") == "CHILD_OF"
     ]
     logs = record.get("logs")
@@ -94,6 +96,7 @@ def _read_braintrust(record: Table) -> Table:
 
 
 def _seconds(microseconds: object) -> float | None:
+    # True is an int in Python.
     if isinstance(microseconds, bool) or not isinstance(microseconds, (int, float)):
         return None
     return microseconds / _MICROSECONDS
