@@ -131,11 +131,13 @@ def cross_validate_choice(table: Floats) -> Floats:
     """
     queries = table.shape[1]
     folds = min(_FOLDS, queries)
+    # A single query leaves no other query to choose by.
     if folds < 2:
         return table[0].copy()
     random = np.random.default_rng(SEED)
     total = table.sum(axis=1)
     held_out = np.zeros(queries)
+    # One split may be lucky, so several are averaged.
     for _ in range(_REPEATS):
         for fold in np.array_split(random.permutation(queries), folds):
             rest = (total - table[:, fold].sum(axis=1)) / (queries - len(fold))

@@ -23,6 +23,7 @@ from answerkey.experiments.label_findings import (
     unlabelled_queries,
 )
 
+# Causes before effects: findings without a known gain keep this order.
 CHECKS = (
     id_style,
     constant_shift,

@@ -60,6 +60,7 @@ class RetrievalEvidence:
         """Mean nDCG@5 over the labelled queries, pages counted once; None if nothing is scored."""
         if not self.rankings or not self.labelled_queries:
             return None
+        # A labelled query without a ranking counts as 0; leaving it out would raise the mean.
         run = {query: self.rankings.get(query, ()) for query in self.labelled_queries}
         return score_rankings(run, self.labels, [MEASURE]).mean[MEASURE]
 
@@ -80,6 +81,7 @@ class RetrievalEvidence:
         return replace(
             self,
             labels={
+                # Labels have no page number beside them, unlike the ids of the index.
                 query: {rename_id(page, style): grade for page, grade in row.items()}
                 for query, row in self.labels.items()
             },
@@ -162,6 +164,7 @@ def evidence_of_run(folder: Path) -> RetrievalEvidence:
             f"{folder}: no response of this run holds passages or a ranking; "
             "there is nothing to diagnose"
         )
+    # Many questions retrieve the same passage; as a chunk it is counted once.
     passages = {
         (passage.id, passage.page, passage.text): passage.text
         for outcome in outcomes
@@ -193,6 +196,7 @@ def evidence_of_files(qrels: Path, run: Path | None, index_ids: Path | None) -> 
         for name, rankings in configurations.items()
         for query, row in rankings.items()
     }
+    # Every configuration ranks the same queries, so each has the labels under its own names.
     named = {f"{name}/{query}": row for name in configurations for query, row in labels.items()}
     return RetrievalEvidence(named, rankings, ids, configurations=len(configurations))
 

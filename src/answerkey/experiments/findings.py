@@ -47,6 +47,8 @@ class Diagnosis:
     @property
     def healthy(self) -> bool:
         """No fault was found, and something relevant was retrieved."""
+        # A score of 0 says that something is wrong even if no check finds it; None was not
+        # measured.
         return not self.findings and self.labelled > 0 and self.score != 0
 
     @property

@@ -53,6 +53,7 @@ def chunks_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Rankings that hold one page several times: places lost to other pages."""
     rankings = [
+        # Places without an id are never the same page.
         [name for name in ranking[:MEASURE_K] if name]
         for ranking in evidence.rankings.values()
         if ranking
@@ -148,6 +149,7 @@ def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     if not unknown or len(foreign) < _MANY * len(unknown):
         return None
     worst = Counter(word for query in foreign for word in content[query] if documents.is_new(word))
+    # Fixed, these questions would do as well as those whose words the documents use.
     rest = {q: evidence.labels[q] for q in evidence.labelled_queries if q not in foreign}
     return RetrievalFinding(
         "vocabulary_mismatch",
@@ -190,6 +192,7 @@ def _content_words(questions: Mapping[str, str]) -> dict[str, set[str]]:
 def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Pages that are found, but below the cut: not a fault of the data."""
     deepest = max((len(ranking) for ranking in evidence.rankings.values()), default=0)
+    # Rankings that end at the cut show nothing below it.
     if not evidence.labelled_queries or deepest <= MEASURE_K:
         return None
     near = f"recall@{MEASURE_K}"

@@ -95,6 +95,8 @@ def check_labels(
         for label, grade in row.items():
             match = names.find(label)
             name = match or label
+            # `manual#34` and `manual.pdf#34` may be one page with two grades; the higher one
+            # counts.
             resolved[query][name] = max(grade, resolved[query].get(name, grade))
             if grade > 0:
                 expected.add(label)
@@ -154,6 +156,7 @@ def collect_labels(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
 def matching_shift(labels: Grades, names: PageNames) -> int | None:
     """The smallest number that, added to every page, brings clearly more labels into the index."""
     pages = [page for row in labels.values() for page, grade in row.items() if grade > 0]
+    # Names without a number have nothing to shift.
     if not any(NUMBER_AT_END.fullmatch(page) for row in labels.values() for page in row):
         return None
 

@@ -53,6 +53,7 @@ def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     variants, queries, depth = (int(size) for size in rankings.shape)
     # Query and page become one number, so that one sorted search finds the labels of all queries.
     offsets = np.arange(queries)[None, :, None] * labels.pages
+    # Codes of labels begin at 0, so -1 equals none of them.
     codes = np.where(rankings >= 0, offsets + rankings, -1).reshape(-1, depth)
     ideal = repeat_places(labels.ideal, variants, queries)
     if not len(labels.code):

@@ -9,6 +9,7 @@ from functools import cached_property
 from answerkey.coerce.labels import document_stem, page_parts
 from answerkey.text import fold, words
 
+# A number of more than 18 digits is an id, not a page.
 NUMBER_AT_END = re.compile(r"(.*?)(?<!\d)(\d{1,18})$")
 _RANGE = re.compile(
     r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*"
@@ -47,9 +48,11 @@ class PageNames:
         for one in self.ids:
             document, page = page_parts(one)
             stem = document_stem(document) if document else ""
+            # `a.pdf` and `a.txt` have the same stem: the first of them wins.
             self._places.setdefault((stem, page), one)
             self._by_document.setdefault(stem or document_stem(one), []).append(one)
             self._by_page.setdefault(page, []).append(one)
+        # Ids that are bare pages do not say their document, but the chunks may.
         named = {stem for stem, _ in self._places if stem}
         self.documents = named or {document_stem(document) for document in documents if document}
 
@@ -81,11 +84,14 @@ class PageNames:
         in_range = self._pages_of_range(label)
         if in_range:
             return ", ".join(f'"{page}"' for page in in_range)
+        # The label may name a chunk, as in `manual#34:2`.
         without_chunk = self.find(re.sub(r"[:_-]\d+$", "", label))
         if without_chunk is not None:
             return f'"{without_chunk}"'
+        # The lookbehind skips the 2 of `v1.2`.
         numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d{1,18}(?!\d)", label)]
         letters = [word for word in words(re.sub(r"[\d_]+", " ", label)) if word not in _PAGE_WORDS]
+        # The page usually stands at the end of a label.
         for number in reversed(numbers):
             pages = self._by_page.get(number, ())
             same = [one for one in pages if self._document_words(one).issuperset(letters)]

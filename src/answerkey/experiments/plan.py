@@ -8,6 +8,7 @@ from answerkey.config.retrieval_tables import RetrievalTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.formulas import CUT_METRICS, parse_name
 
+# Earlier scripts use these names, and recorded results are recognised by them.
 NAMED = {
     "Pure_Dense_FAISS": 1.0,
     "Dense_Heavy_Hybrid": 0.7,
@@ -126,6 +127,7 @@ def make_sweep_plan(settings: RetrievalTable, with_dense: bool = True) -> SweepP
                 '[embedding] model = "none"'
             )
         asked_alphas = (0.0,)
+    # Rounded, because `cut_offs` compares α for equality.
     asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
     alphas = set(asked_alphas)
     ks = set(asked_ks)

@@ -81,6 +81,7 @@ def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
         for variant in range(variants):
             for rank, share in _quote_ranks(rankings[variant, query], held):
                 places.append((variant * queries + query, rank, share))
+    # The formulas need the places of a query together and in the order of their ranks.
     places.sort()
     quote_places = Places(
         np.array([query for query, _, _ in places], np.int64),

@@ -175,6 +175,7 @@ def prepare_sweep(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     setups = open_search_indexes(settings, embedders, step)
     quotes = [_quotes_of_case(case) for case in cases]
     with_pages = [
+        # A case with quotes is measured by them; its page labels would count a second time.
         replace(case, relevant=None) if quote else case
         for case, quote in zip(cases, quotes, strict=True)
     ]
@@ -209,6 +210,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
     settings = prepared.settings
     _check_prepared(prepared)
     plan = make_sweep_plan(settings, any(index.dense for index in prepared.setups))
+    # The table checks only its own K; `named` and `select` may look deeper.
     if plan.depth > settings.pool:
         raise SettingsError(
             f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}"
@@ -257,6 +259,7 @@ def choose_settings(sweep: Sweep) -> Sweep:
     topk = {setup: _topk_variant(sweep, setup) for setup in range(len(sweep.setups))}
     places: list[Setting] = []
     for row, variant in enumerate(sweep.variants):
+        # An index with a single α has no other variant for the top-K analysis.
         is_topk = row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1
         cut_offs = sweep.plan.cut_offs(variant, is_topk=is_topk)
         places += [(row, sweep.ks.index(k)) for k in cut_offs]
@@ -339,6 +342,7 @@ class _SetupSweep:
         searched = time.perf_counter()
         variants = self._variants()
         chunks = weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None])
+        # Reciprocal rank fusion has no α and is always the last variant.
         if variants[-1].alpha is None:
             chunks = np.concatenate([chunks, reciprocal_ranks(candidates)[None]])
         stage_milliseconds: dict[int, list[float]] = {}
@@ -368,6 +372,7 @@ class _SetupSweep:
     def _measure_rankings(self, chunks: Ints) -> tuple[Floats, Floats, Ints]:
         """All metrics, the metric that chooses, and the rankings of pages."""
         depth = self.plan.depth
+        # With one chunk per page there is nothing to collapse.
         if self.settings.unit == "page" and len(self.index.pages) < len(self.index.chunks):
             rankings = collapse(chunks, self.index.page_of)[..., :depth]
         else:
@@ -411,6 +416,7 @@ class _SetupSweep:
         reranked = np.full_like(ranking, -1)
         milliseconds: list[float] = []
         for row, question in enumerate(self.questions):
+            # As in a bot, the reranker scores one pool, not the union of both searches.
             first = ranking[row, : self.settings.pool].tolist()
             passages = [passage_of_chunk(self.index, chunk) for chunk in first if chunk >= 0]
             began = time.perf_counter()

@@ -228,6 +228,7 @@ def _write_results(sweep: Sweep, file: IO[str]) -> None:
     expected = [_json_cell(list(sweep.check.labels.get(case.id, {}))) for case in sweep.cases]
     kinds = sweep.question_types
     texts = [
+        # A text that begins with = would be a formula in a spreadsheet.
         [spreadsheet_text(text) for text in (case.id, kind.type, case.question)]
         for case, kind in zip(sweep.cases, kinds, strict=True)
     ]
@@ -262,6 +263,7 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
     writer = csv.writer(file)
     writer.writerow([*_SETTING, "query_type", "metric", *NAMES, "p95", *_SETUP])
     for kind, mask in _masks_by_type(sweep).items():
+        # All settings in one table, so that the bootstrap draws once for all of them.
         table = np.concatenate([sweep.values[place][mask] for place in sweep.places], axis=1)
         statistics = iter(describe(table))
         for row, column in sweep.places:
@@ -325,4 +327,5 @@ def mean_intervals(table: Floats) -> Floats:
         for start in range(0, table.shape[1], _COLUMNS_AT_ONCE)
     ]
     intervals = np.concatenate(parts)
+    # The mean of drawn values lies between them; only rounding can leave that range.
     return np.clip(intervals, table.min(axis=0)[:, None], table.max(axis=0)[:, None])

@@ -40,6 +40,7 @@ def time_searches(
             if variant.stage:
                 continue
             taken = sum(seconds[search] for search in variant.searches)
+            # α = 0 and α = 1 take one ranking as it is and fuse nothing.
             if len(variant.searches) > 1:
                 taken += fusing
             table[row, column] = 1000 * taken

@@ -159,6 +159,7 @@ def _trace_pages(
     labels = sweep.check.labels[sweep.cases[number].id]
     grades = {page: grade for page, grade in labels.items() if grade > 0}
     pages = sweep.ranked_pages(place[0], number, sweep.ks[place[1]])
+    # Reversed, so that the best chunk of a page is the last one stored, and stays.
     best_chunk = {page.page: page for _, page in reversed(ranking)}
     return _Result(
         grades=grades,

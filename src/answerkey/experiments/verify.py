@@ -119,6 +119,7 @@ def verify_suite(
         for number, text in enumerate(read_pdf(file), start=1)
     }
     step("reading the index")
+    # Only texts are compared, so that no embedding model is loaded.
     return verify_chunks(open_search_index(settings, None, step).chunks, pages)
 
 
@@ -135,6 +136,7 @@ def verify_chunks(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Veri
             found_page = ""
         by_place[place].append(WrongPage(chunk.id, chunk.page, found_page, share, chunk.text[:120]))
         key = search.page_key(chunk)
+        # Page numbers can be shifted only inside one document.
         if place is ChunkPlace.WRONG and best and key and best[0] == key[0]:
             shifts[best[1] - key[1]] += 1
     wrong = by_place[ChunkPlace.WRONG]
@@ -152,6 +154,7 @@ def _constant_shift(shifts: Counter[int], wrong: int) -> int | None:
     if not shifts:
         return None
     shift, count = shifts.most_common(1)[0]
+    # A single chunk shows no constant shift.
     if count > 1 and count >= _LEAST_SHIFTED * wrong:
         return shift
     return None
@@ -185,7 +188,9 @@ class _PageSearch:
             return ChunkPlace.UNREADABLE, best, share
         own = shares.get(key, 0.0)
         after = shares.get((key[0], key[1] + 1), 0.0)
+        # A chunk may begin at the end of its page and continue on the next one.
         begins_there = own + after >= _LEAST_SHARE and not self._crossing[key].isdisjoint(runs)
+        # A chunk without words cannot be on a wrong page.
         if own >= _LEAST_SHARE or not few_words or begins_there:
             return ChunkPlace.RIGHT, best, share
         if best is None or share < _LEAST_SHARE:
@@ -206,6 +211,7 @@ class _PageSearch:
     def page_key(self, chunk: Chunk) -> PageKey | None:
         """The document and page that a chunk names; None where it names no page number."""
         document, page = page_parts(chunk.page)
+        # The id may be one of the user's own; the number is always that of the page.
         page = chunk.number or page
         if not re.fullmatch(r"\d{1,18}", page):
             return None
