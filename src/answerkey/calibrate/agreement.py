@@ -39,6 +39,7 @@ def auroc(values: NumberArray, positive: NumberArray) -> float | None:
     if count == 0 or others == 0:
         return None
     ranks = average_ranks(values)
+    # The rank sum of the positives without its minimum is Mann and Whitney's U.
     return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
 
 
@@ -225,6 +226,7 @@ def auroc_draws(
             labels = positive[order]
             above = np.add.reduceat(drawn * labels, starts, axis=1)
             below = np.add.reduceat(drawn * ~labels, starts, axis=1)
+            # A pair inside a block of equal values counts half.
             won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
             pairs = above.sum(axis=1) * below.sum(axis=1)
             part.append(np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
@@ -248,6 +250,7 @@ def _weights(n: int, groups: Groups) -> Iterator[NumberArray]:
     at_once = max(1, _NUMBERS_AT_ONCE // n)
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
+        # Each draw has its own range of numbers, so that one bincount counts all draws.
         picked = random.integers(0, count, size=(rows, count)) + np.arange(rows)[:, None] * count
         drawn = np.bincount(picked.ravel(), minlength=rows * count).reshape(rows, count)
         yield drawn[:, member].astype(np.float64)

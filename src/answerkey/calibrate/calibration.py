@@ -186,11 +186,13 @@ def calibrate_metric(
         groups = [rows.groups[n] for n in kept]
     cut = options.label_cut
     if cut is None:
+        # From all labels, also of rows without a value: the cut must not depend on the metric.
         cut = middle_of(rows.labels)
     positive = labels > cut
     raw = auroc(values, positive)
     direction = direction_of(better, raw, options.positive)
     turned = direction.sign * values
+    # Good answers may be the long or the short ones; the baseline takes what fits.
     if (auroc(lengths, positive) or 0.5) >= 0.5:
         long_sign = 1
     else:

@@ -77,6 +77,7 @@ def fitted_toml(fit: ProfileFit, base: str, name: str, source: str) -> str:
         f"base = {_quote(base)}",
         f"name = {_quote(name)}",
     ]
+    # TOML wants the keys of the top before the first table.
     tables: list[str] = []
     for rules in fit.rules:
         if rules.note:

@@ -51,6 +51,7 @@ def read_labelled(
         raise InputError(f"{path}: no row has a label; {_how_to_label(path, label)}")
     pairs = [pair for pair, _, _ in usable]
     groups: list[str] | None = [str(case.extra.get(group, "")) for case, _ in pairs]
+    # Groups count only where every row has one.
     if not all(groups):
         groups = None
     return Labelled(
@@ -80,6 +81,7 @@ def _file_rows(path: Path, label: str) -> Iterator[_LabelRow]:
             raise InputError(
                 f'{path}: case "{case.id}" has no answer to measure; add an "answer" column'
             )
+        # Without any label, the error of `read_labelled` explains how to add them.
         if label not in case.extra and label != "label":
             raise InputError(
                 f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}'
@@ -131,8 +133,10 @@ def measure_labelled(
 
     names = suite.metrics
     stored = labelled.known
+    # A run already has these scores: nothing is computed or asked again.
     if repeats == 1 and all(any(name in scores for scores in stored) for name in names):
         return [{name: [Score(scores.get(name)) for scores in stored] for name in names}]
+    # A cached reply would hide the noise that the repeats measure.
     if repeats > 1 and suite.judge is not None:
         suite = replace(suite, judge=without_cache(suite.judge))
     scorer = make_scorer(suite, None)

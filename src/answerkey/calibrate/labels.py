@@ -62,6 +62,7 @@ class RunLabels:
     def __init__(self, labels: Iterable[CaseLabel] = ()) -> None:
         self.by_case: dict[str, dict[str, CaseLabel]] = {}
         for label in labels:
+            # Lines are only appended, so the last label of a person counts.
             self.by_case.setdefault(label.id, {})[label.by] = label
 
     def of(self, case: str, by: str = "") -> CaseLabel:
@@ -141,6 +142,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     observed = 0.0
     for labels in units:
         count = len(labels)
+        # A single label can neither agree nor disagree.
         if count < 2:
             continue
         here = Counter(labels)
@@ -160,6 +162,7 @@ def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
     if not path.is_file():
         return RunLabels()
     try:
+        # A damaged line must not hide the others.
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return RunLabels()

@@ -146,6 +146,7 @@ def _fit(table: Floats, labels: NDArray[np.int64]) -> list[float]:
     weights = np.zeros(inputs.shape[1])
     penalty = _PENALTY * np.eye(len(weights))
     for _ in range(30):
+        # Beyond ±30 the probability is 0 or 1 in print, and exp would overflow at some point.
         shares = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
         slope = inputs.T @ (shares - labels) + penalty @ weights
         bend = inputs.T @ (inputs * (shares * (1 - shares))[:, None]) + penalty
@@ -157,6 +158,7 @@ def _left_out(table: Floats, labels: NDArray[np.int64], groups: Sequence[str]) -
     """The probability of each row, fitted without its group; many groups share a fold."""
     numbers = {group: n % _FOLDS for n, group in enumerate(dict.fromkeys(groups))}
     folds = np.array([numbers[group] for group in groups])
+    # The share of all labels stays where the other folds have one class only.
     shares = np.full(len(labels), labels.mean())
     for fold in set(folds.tolist()):
         own = folds == fold
@@ -194,6 +196,7 @@ def _interval(scores: Floats, labels: NDArray[np.int64], groups: Sequence[str]) 
 def _packaged_auroc(pairs: Sequence[Pair], labels: NDArray[np.int64]) -> float:
     """The AUROC of `groundedness` with the packaged model on the same rows."""
     values = [score.value for score in groundedness(pairs)]
+    # A row without a value counts as undecided.
     return round(_area(np.array([0.5 if v is None else v for v in values]), labels), 4)
 
 

@@ -83,6 +83,7 @@ def stratified_rate(
             mean += weight * sum(everything) / len(everything)
         smoothed += weight * share
         variance += weight**2 * share * (1 - share) / max(n, 1)
+    # The imagined labels keep the variance above 0.
     worth = smoothed * (1 - smoothed) / variance
     low, high = wilson_ends(min(mean, 1.0), worth)
     # Half the width takes four times the labels.

@@ -94,6 +94,8 @@ def fit_profile(
         rows = _read_rows(profile, rules, pairs, scores, chosen, good, folds)
         current = np.array([line.weight for line in rules.lines if line.weight > 0])
         fitted.append(_fit_rules(profile, group, rules, rows, current, aim))
+        # Rules that stay as they are decide alike before and after, which would blur the
+        # comparison.
         if fitted[-1].note:
             continue
         start = current / current.sum()
@@ -126,6 +128,7 @@ def _sort_rows(
         if verdict.status in (Status.ERROR, Status.UNSCORED):
             continue
         rules = profile.rules_for(response.route)
+        # Compared by identity, because two groups may have equal rules.
         group = next(name for name, own in rules_by_group.items() if own is rules)
         numbers[group].append(number)
     return numbers
@@ -276,11 +279,13 @@ def fit_weights(shares: Floats, good: Flags, start: Floats) -> Floats:
             logs, slope, middle = trial
             loss = new_loss
             gradient = new_gradient
+            # A step that helps makes the next one longer; one that does not is halved.
             rate *= 1.2
         else:
             rate /= 2
         if rate < 1e-8:
             break
+    # Without the largest logarithm exp cannot overflow, and the shares stay the same.
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
 
