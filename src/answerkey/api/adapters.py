@@ -33,6 +33,7 @@ def target_of(target: object, timeout: float, retries: int | None = None) -> Tar
     if callable(getattr(target, "ask", None)) and callable(getattr(target, "close", None)):
         return cast("Target", target)
     function = target
+    # A plain function is called itself, whatever attributes it has.
     if not inspect.isroutine(target):
         if callable(invoke := getattr(target, "invoke", None)):
             function = _call_invoke(invoke, getattr(target, "input_keys", ()))
@@ -43,6 +44,7 @@ def target_of(target: object, timeout: float, retries: int | None = None) -> Tar
             f"target: found {type(target).__name__}, expected a function of the question, or an object with "
             "invoke(question), query(question) or ask(question)"
         )
+    # The clients of an async bot belong to the loop of the caller and must run there.
     if has_caller_loop():
         function = _make_synchronous(function)
     bot = function_target(function, timeout, name_of(target))
@@ -61,6 +63,7 @@ def _call_invoke(
     if not keys:
         return invoke
     question_key = next((key for key in _QUESTION_KEYS if key in keys), keys[0])
+    # A chain refuses a dict without all its keys, such as `chat_history`.
     empty: dict[str, object] = {key: [] for key in keys}
     return lambda question: invoke({**empty, question_key: question})
 
@@ -107,6 +110,7 @@ def _metric_of_function(function: object, number: int) -> Metric:
         expected = "a name or a function of (case, response)"
         raise SettingsError(f"metrics: found {kind}, expected {expected}")
     name = name_of(function)
+    # Two lambdas would share one name, and one column.
     if name == "<lambda>":
         name = f"lambda_{number}"
     if is_metric(name):
@@ -126,5 +130,6 @@ def _make_synchronous(function: Callable[..., object]) -> Callable[..., object]:
     ):
         return function
     called = partial(call_on, event_loop(), cast("Callable[..., Awaitable[object]]", function))
+    # Without it, nobody could see whether the function takes `history`.
     called.__signature__ = inspect.signature(function)  # pyright: ignore[reportAttributeAccessIssue]
     return called

@@ -92,8 +92,10 @@ def _read_models(arguments: Arguments) -> dict[str, Any]:
 
 def _read_metrics(metrics: object) -> tuple[list[str], list[Metric], TomlTable | None]:
     """The names, the functions, and the profile that numbers beside the names make."""
+    # A string is a sequence, too: its letters would pass for names.
     if isinstance(metrics, str) or callable(metrics):
         metrics = [metrics]
+    # Plain names, the usual case, need none of the imports below.
     if is_list(metrics) and all(isinstance(item, str) and ">" not in item for item in metrics):
         return cast("list[str]", list(metrics)), [], None
     from answerkey.api.adapters import metrics_of
@@ -144,6 +146,7 @@ def _judge_settings(judge: object) -> str | TomlTable | None:
     if not is_mapping(judge):
         return None
     table = dict(judge)
+    # Python code may pass the key itself; a suite names only its variable.
     check_settings(JudgeTable, table, "[judge]", others=["api_key"])
     return table
 

@@ -129,6 +129,7 @@ def evaluate(
         bot = None
         if target is not None and not is_mapping(target):
             bot = target_of(target, timeout, retries)
+        # A function, because an iterator could be read only once.
         numbered = partial(enumerate, cases)
         own_judge = judge_of(judge, workers)
         # Variants are written and checked before the first question is asked.

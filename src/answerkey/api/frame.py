@@ -25,6 +25,7 @@ def result_frame(
     original = cast("Any", frame)
     if original is None or len(original) < len(table):
         return table.reindex(columns=titles)
+    # With `limit`, only the first rows were evaluated.
     own = original.iloc[: len(table)].copy()
     # What the data do not have yet: our results, and the answers of a target.
     for title in titles:

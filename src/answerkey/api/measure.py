@@ -65,6 +65,7 @@ def score(metric: object, **row: object) -> Score | dict[str, Score]:
     )
     suite, functions = make_suite(arguments)
     place = Place("score")
+    # Many metrics need no question, but every row must have one.
     renamed_row, _ = next(iter(rename_columns([({"question": "-", **row}, place)])))
     case = case_of_row(renamed_row, place, "1")
     with additional_metrics(functions):

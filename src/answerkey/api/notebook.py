@@ -96,6 +96,7 @@ def run_plot(run: Run) -> Plot:
         charts.append(Bars("failures by cause", dict(causes.most_common()), colour=_BAD))
     means = {name: mean for name, mean in run.summary.mean.items() if mean is not None}
     if means:
+        # Most metrics end at 1, but a rubric goes up to 5.
         charts.append(Bars("mean of each metric", means, top=max(1.0, *means.values())))
     return Plot(charts)
 

@@ -133,6 +133,7 @@ def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:
         for value in values
         if is_list(value) or hasattr(value, "tolist")
     ]
+    # A single row may have lists as well, such as contexts; its question is a text.
     if len(columns) < len(data) or not columns or not is_list(data.get("question", [])):
         return iter([data])
     lengths = {str(name): len(value) for name, value in zip(data, columns, strict=True)}

@@ -90,6 +90,7 @@ class Run:
     @property
     def passed(self) -> bool | None:
         """Whether every gate holds and no case ended in an error; None without a profile and gates."""
+        # Errors and an early stop fail the run, whatever its gates say.
         if self.partial or self.summary.figures.totals.errors:
             return False
         if self.profile is None and not self.summary.gates:
@@ -145,6 +146,7 @@ class Run:
 
         if self.folder is not None:
             target = Path(out) / self.folder.name
+            # Saved to the place where it is, the folder would be copied onto itself.
             if target.resolve() != self.folder.resolve():
                 shutil.copytree(self.folder, target)
             return target
@@ -181,6 +183,7 @@ class Run:
         from answerkey.runs.manifest import write_manifest
         from answerkey.runs.store import FolderStore, with_record_counts
 
+        # The store needs a run folder; the number of its records is known only at the end.
         write_manifest(folder, self.manifest)
         with closing(FolderStore(folder, self.manifest)) as store:
             store.add_outcomes(enumerate(self.outcomes))

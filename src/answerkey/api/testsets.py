@@ -115,6 +115,7 @@ def generate(
             )
     if path is not None:
         write_made_cases(path, report.cases, split_passages(pages))
+        # The journal serves to resume; once the cases are written it is of no use.
         path.with_name(f"{path.stem}.generation.jsonl").unlink(missing_ok=True)
     return report
 

@@ -169,6 +169,7 @@ class Reader:
         members = [value for values in self._filters(kpi, text).values() for value in values]
         rest = text
         for member in members:
+            # A member such as "Sales" must not count as a word of the KPI as well.
             rest = re.sub(rf"\b{re.escape(member.lower())}\b", " ", rest)
         hits = _keep_longest([word for word in kpi.words if _has_phrase(rest, word)])
         if not hits:
@@ -205,6 +206,7 @@ class Reader:
         for dimensions in self.members.values():
             for values in dimensions.values():
                 phrases += values
+        # Sorted, so that equally similar words are always corrected in the same way.
         return sorted({word for phrase in phrases for word in words(phrase)})
 
 

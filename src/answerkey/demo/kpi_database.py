@@ -53,6 +53,7 @@ class KpiDatabase:
     """
 
     def __init__(self, folder: Path, catalog: Catalog) -> None:
+        # A run asks from several threads; the lock lets one query in at a time.
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
         self._lock = threading.Lock()
         self._connection.create_function("last_day", 1, _sql_last_day, deterministic=True)
@@ -64,8 +65,10 @@ class KpiDatabase:
             self._load(path)
         for name, sql in catalog.views.items():
             self._owner_sql(f'CREATE VIEW "{name}" AS {sql}', f"view {name}")
+        # Only now, because the tables and views above had to be created.
         self._connection.set_authorizer(_authorize)
         for kpi in catalog.kpis:
+            # A measure that does not run is an error at the start, not at the first question.
             self._owner_sql(f'SELECT {kpi.measure} FROM "{kpi.source}" LIMIT 1', f"kpi {kpi.name}")
         sources = dict.fromkeys(kpi.source for kpi in catalog.kpis)
         days = [self._rows(f'SELECT max(month) FROM "{source}"', [])[0][0] for source in sources]
@@ -74,6 +77,7 @@ class KpiDatabase:
     def value(self, kpi: Kpi, period: Period, filters: Filters) -> float | None:
         """The figure; None where no row is left."""
         where, values = _where(period, filters)
+        # A measure may give 0 for no rows; only the count shows that there are none.
         sql = f'SELECT {kpi.measure}, count(*) FROM "{kpi.source}" WHERE {where}'
         figure, row_count = self._rows(sql, values)[0]
         if row_count == 0 or figure is None:
