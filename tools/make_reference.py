@@ -76,12 +76,12 @@ def metrics() -> str:
         "`recall@5` is spelled the same in TOML, on the command line, in Python and in reports. "
         "A metric whose inputs are missing is not applicable, and is left out of the weighted mean.\n",
     ]
-    families: dict[str, list[Metric]] = {}
+    packages: dict[str, list[Metric]] = {}
     for metric in all_metrics():
-        families.setdefault(metric.family, []).append(metric)
-    for family, members in families.items():
+        packages.setdefault(metric.package, []).append(metric)
+    for package, members in packages.items():
         parts.append(
-            f"## {family}\n\n| metric | range | better | needs | gives | when empty |\n|---|---|---|---|---|---|"
+            f"## {package}\n\n| metric | range | better | needs | gives | when empty |\n|---|---|---|---|---|---|"
         )
         parts += [_metric_row(metric) for metric in members]
         own = [

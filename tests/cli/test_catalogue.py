@@ -19,11 +19,11 @@ def test_every_metric_is_listed_with_its_settings_and_tools(cli: Callable) -> No
     assert rows["judge.safety"]["tools"] == ["judge"]
 
 
-def test_the_list_for_people_has_every_metric_under_its_family(cli: Callable) -> None:
+def test_the_list_for_people_has_every_metric_under_its_package(cli: Callable) -> None:
     shown = cli("metrics").out
     for metric in all_metrics():
         assert f"  {metric.name} " in shown
-        assert f"\n{metric.family}\n" in shown
+        assert f"\n{metric.package}\n" in shown
 
 
 def test_profiles_are_listed_and_shown(cli: Callable) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from answerkey.metrics import registry
+from answerkey.metrics.registry import Facts, Metric, additional_metrics, all_metrics
 from answerkey.profiles import decide_verdict, load_profile
 from answerkey.reports.markdown import escape_markdown, markdown_report
 from answerkey.reports.numbers import metric_maxima
@@ -10,6 +14,11 @@ from answerkey.runs.summary import ProfileInfo, RunInfo, summarise
 from answerkey.types import Case, Outcome, Passage, Response, Score, Status, Verdict
 
 RUBRIC = load_profile("rubric")
+WITHOUT_A_FAMILY = {
+    "asked_again", "contradicts_itself", "language_kept", "resolved", "turns_to_resolution",
+    "call_limit", "forbidden_tool", "repeated_calls", "tool_arguments", "tool_calls", "tool_f1", "tool_order", "tool_use",
+    "criteria", "criterion.NAME", "leak",
+}  # fmt: skip
 
 
 def report(profile: bool = True) -> str:
@@ -48,8 +57,62 @@ def test_metrics_are_grouped_by_family() -> None:
         "judged",
         "other",
     ]
-    assert family_of("judge.safety") == "judged"
     assert metric_maxima(["rubric.accuracy", "own"], None) == {"rubric.accuracy": 5.0, "own": 1}
+
+
+def test_every_built_in_metric_says_its_family() -> None:
+    built_in = [metric for metric in all_metrics() if metric.module.startswith("answerkey.")]
+    others = {metric.name for metric in built_in if metric.facts.family == "other"}
+    assert others == WITHOUT_A_FAMILY
+    assert {metric.facts.family for metric in built_in} == {
+        "correctness", "communication", "operations", "retrieval", "judged", "other", "recorded"
+    }  # fmt: skip
+    for metric in built_in:
+        assert family_of(metric.name) == metric.facts.family, metric.name
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("exact_match", "correctness"),
+        ("politeness", "communication"),
+        ("cost", "operations"),
+        ("context_utilisation", "retrieval"),
+        ("recall@5", "retrieval"),
+        ("judge.safety", "judged"),
+        ("criterion.tone", "other"),
+        ("recorded.quality", "recorded"),
+        # Names that nothing defines, as an old run may have them.
+        ("judge.gone", "judged"),
+        ("rubric.gone", "judged"),
+        ("gone@5", "retrieval"),
+        ("recall@0", "retrieval"),
+        ("gone", "other"),
+        ("", "other"),
+    ],
+)
+def test_family_of_a_name(name: str, family: str) -> None:
+    assert family_of(name) == family
+
+
+def test_a_metric_of_the_user_may_have_a_family_of_its_own() -> None:
+    own = Metric(Facts("own", family="house rules"), float, "single")
+    with additional_metrics([own]):
+        text = report()
+    assert text.index("\n  judged\n") < text.index("\n  house rules\n    own ")
+    assert "\n  other\n" not in text
+    assert "\n  other\n    own " in report()
+
+
+def test_a_package_that_cannot_be_loaded_does_not_cost_the_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(group: str) -> None:
+        raise ImportError(group)
+
+    monkeypatch.setattr(registry, "_loaded", False)
+    monkeypatch.setattr(registry, "entry_points", fail)
+    assert family_of("gone") == "other"
 
 
 def outcome(n: int, route: str, **scores: Score) -> Outcome:

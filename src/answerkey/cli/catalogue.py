@@ -34,8 +34,8 @@ def metrics_command(modules: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json([_metric_json(metric) for metric in all_metrics()])
         return
-    for family, members in groupby(all_metrics(), key=lambda metric: metric.family):
-        show(f"\n{family}")
+    for package, members in groupby(all_metrics(), key=lambda metric: metric.package):
+        show(f"\n{package}")
         for metric in members:
             facts = metric.facts
             low, high = ("-" if end is None else f"{end:g}" for end in (facts.low, facts.high))
@@ -54,7 +54,8 @@ def _metric_json(metric: Metric) -> dict[str, object]:
     facts = metric.facts
     return {
         "name": facts.name,
-        "family": metric.family,
+        # The key is older than `Facts.family`; programs read the package under it.
+        "family": metric.package,
         "range": [facts.low, facts.high],
         **{
             name: getattr(facts, name)

@@ -34,6 +34,7 @@ _CONTINUES = re.compile(r"[a-z\d\[(]")
 
 @metric(
     "citation_validity",
+    family="communication",
     needs=("answer",),
     uses=("contexts",),
     empty="not applicable without a marker [n]",
@@ -56,6 +57,7 @@ def citation_validity(case: Case, response: Response) -> Score:
 
 @metric(
     "citation_coverage",
+    family="communication",
     needs=("answer",),
     empty="not applicable to an answer with no sentence",
     version=2,
@@ -70,7 +72,9 @@ def citation_coverage(case: Case, response: Response) -> Score:
 
 
 _EMPTY = "not applicable to an answer without a marker or a claim"
-_of_marks = partial(Facts, needs=("answer", "contexts"), uses=("question",), empty=_EMPTY)
+_of_marks = partial(
+    Facts, family="communication", needs=("answer", "contexts"), uses=("question",), empty=_EMPTY
+)
 
 
 @metric_group(

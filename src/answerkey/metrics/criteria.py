@@ -13,14 +13,19 @@ from answerkey.text import fold, format_count, numbers
 from answerkey.types import Case, Response, Score
 
 
-@metric("politeness", needs=("answer",), empty="0")
+@metric("politeness", family="communication", needs=("answer",), empty="0")
 def politeness(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """Half a point for each marker of politeness in the answer, at most 1: 0.5 for `Please wait`."""
     markers = _texts_in(words["polite"], response)
     return Score(min(0.5 * len(markers), 1.0), f"found: {', '.join(markers)}" if markers else "")
 
 
-@metric("contains", needs=("answer", "criteria"), empty="not applicable without must_contain")
+@metric(
+    "contains",
+    family="correctness",
+    needs=("answer", "criteria"),
+    empty="not applicable without must_contain",
+)
 def contains(case: Case, response: Response) -> Score:
     """Share of the case's must_contain texts that the answer contains: 0.5 for one of two."""
     required = case.criteria.must_contain
@@ -35,7 +40,10 @@ def contains(case: Case, response: Response) -> Score:
 
 
 @metric(
-    "contains_any", needs=("answer", "criteria"), empty="not applicable without must_contain_any"
+    "contains_any",
+    family="correctness",
+    needs=("answer", "criteria"),
+    empty="not applicable without must_contain_any",
 )
 def contains_any(case: Case, response: Response) -> Score:
     """1 when the answer contains at least one of the case's must_contain_any texts, else 0."""
@@ -50,7 +58,10 @@ def contains_any(case: Case, response: Response) -> Score:
 
 
 @metric(
-    "not_contains", needs=("answer", "criteria"), empty="not applicable without must_not_contain"
+    "not_contains",
+    family="correctness",
+    needs=("answer", "criteria"),
+    empty="not applicable without must_not_contain",
 )
 def not_contains(case: Case, response: Response) -> Score:
     """1 when the answer contains none of the case's must_not_contain texts, else 0."""
@@ -61,7 +72,10 @@ def not_contains(case: Case, response: Response) -> Score:
 
 
 @metric(
-    "number_in_range", needs=("answer", "criteria"), empty="not applicable without numerical_range"
+    "number_in_range",
+    family="correctness",
+    needs=("answer", "criteria"),
+    empty="not applicable without numerical_range",
 )
 def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Score:
     """1 when some number in the answer is in the case's numerical_range: `about 1.2M` for [1e6, 2e6]."""
@@ -76,6 +90,7 @@ def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Sc
 
 @metric(
     "number_close",
+    family="correctness",
     needs=("answer", "criteria"),
     empty="not applicable without a number to compare with",
     version=2,
@@ -120,7 +135,12 @@ def number_close(
     return Score(0.0, f"{reason}; the unit differs" if unit else reason)
 
 
-@metric("regex", needs=("answer", "criteria"), empty="not applicable without a pattern")
+@metric(
+    "regex",
+    family="correctness",
+    needs=("answer", "criteria"),
+    empty="not applicable without a pattern",
+)
 def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
     """1 when the pattern (the case's own, else the metric's) is found in the answer."""
     expression = case.criteria.regex or pattern

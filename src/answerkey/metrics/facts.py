@@ -24,10 +24,18 @@ from answerkey.types import Pair, Score
 _SHOWN = 3
 _NO_CLAIM = "not applicable to an answer without a claim"
 _of_expected = partial(
-    Facts, needs=("answer", "expected"), uses=("question",), empty="0 for an empty answer"
+    Facts,
+    family="correctness",
+    needs=("answer", "expected"),
+    uses=("question",),
+    empty="0 for an empty answer",
 )
 _of_passages = partial(
-    Facts, needs=("answer", "expected", "contexts"), uses=("question",), empty=_NO_CLAIM
+    Facts,
+    family="correctness",
+    needs=("answer", "expected", "contexts"),
+    uses=("question",),
+    empty=_NO_CLAIM,
 )
 
 
@@ -78,11 +86,15 @@ def fact_metrics(
 
 @metric_group(
     _of_passages(
-        "context_fact_recall", "Share of the expected facts in the passages.", empty="0 without any"
+        "context_fact_recall",
+        "Share of the expected facts in the passages.",
+        family="retrieval",
+        empty="0 without any",
     ),
     _of_passages(
         "context_utilisation",
         "Of the expected facts in the passages, the share that the answer states.",
+        family="retrieval",
         empty="not applicable where the passages have none",
     ),
     _of_passages(

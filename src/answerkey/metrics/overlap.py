@@ -38,7 +38,12 @@ _AT_ONCE = 64  # pairs whose n-grams fit into the processor's cache
 _KEY_BITS = 62  # of a signed 64-bit integer, without the bit for the side
 
 
-@metric("exact_match", needs=("answer", "expected"), empty="1 where both are empty, else 0")
+@metric(
+    "exact_match",
+    family="correctness",
+    needs=("answer", "expected"),
+    empty="1 where both are empty, else 0",
+)
 def exact_match(case: Case, response: Response) -> float:
     """1 when the answer equals an expected one after normalisation: `" Paris"` for `"paris"`."""
     answer = normalise(response.answer or "")
@@ -46,7 +51,10 @@ def exact_match(case: Case, response: Response) -> float:
 
 
 @metric(
-    "keyword_recall", needs=("answer", "expected"), empty="0 where the expected answer has no word"
+    "keyword_recall",
+    family="correctness",
+    needs=("answer", "expected"),
+    empty="0 where the expected answer has no word",
 )
 def keyword_recall(case: Case, response: Response) -> Score:
     """Share of the expected answer's words that the answer contains: 0.5 for `Paris` of `Paris, France`.
@@ -68,13 +76,20 @@ def keyword_recall(case: Case, response: Response) -> Score:
     return Score(best, f"missing: {', '.join(sorted(missing)[:8])}" if missing else "")
 
 
-@metric("token_f1", needs=("answer", "expected"), empty="1 where both are empty, else 0")
+@metric(
+    "token_f1",
+    family="correctness",
+    needs=("answer", "expected"),
+    empty="1 where both are empty, else 0",
+)
 def token_f1(case: Case, response: Response) -> float:
     """Harmonic mean of word precision and recall as in SQuAD, without articles: 0.67 for `cat` of `the cat sat`."""
     return _best(_squad_f1, case, response)
 
 
-@metric("rouge_l", needs=("answer", "expected"), empty="0 where either is empty")
+@metric(
+    "rouge_l", family="correctness", needs=("answer", "expected"), empty="0 where either is empty"
+)
 def rouge_l(case: Case, response: Response) -> float:
     """F-measure of the longest common subsequence of words: 0.67 for `b a` of `a b c b`."""
     return _best(_rouge_l, case, response)
@@ -82,6 +97,7 @@ def rouge_l(case: Case, response: Response) -> float:
 
 @metric(
     "chrf",
+    family="correctness",
     batch=True,
     low=0,
     high=100,
@@ -101,6 +117,7 @@ def chrf(pairs: Sequence[Pair]) -> list[float]:
 
 @metric(
     "answer_length",
+    family="communication",
     low=0,
     high=None,
     better="neither",

@@ -26,6 +26,7 @@ RECORDED_JUDGE = "recorded"  # the name of the judge that reads the grades of th
     Facts(
         f"{RECORDED}NAME",
         "The score NAME that the case file recorded: `recorded.quality_score`.",
+        family="recorded",
         low=None,
         high=None,
         empty="not applicable where the row has no such score",

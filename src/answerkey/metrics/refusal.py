@@ -21,7 +21,9 @@ def should_decline(case: Case) -> bool:
     return any(refusal(expected) == "full" for expected in case.expected)
 
 
-@metric("refusal", better="neither", needs=("answer",), empty="0", version=5)
+@metric(
+    "refusal", family="communication", better="neither", needs=("answer",), empty="0", version=5
+)
 def refusal_metric(case: Case, response: Response) -> Score:
     """1 for an answer that declines, 0.5 for one that declines in part, else 0.
 
@@ -32,7 +34,13 @@ def refusal_metric(case: Case, response: Response) -> Score:
     return Score(_VALUES[kind], reason)
 
 
-@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=7)
+@metric(
+    "abstention",
+    family="communication",
+    needs=("answer",),
+    empty="0, or 1 where the bot should decline",
+    version=7,
+)
 def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """1 when the bot declined exactly when it should: out of scope, or a refusal is expected.
 

@@ -61,7 +61,7 @@ class Facts:
     """What is known about a metric before it is computed. A name that ends in `@k` stands for every cut-off.
 
     Where a field in `needs` is missing from the pair the metric is not applicable; fields in `uses` may be
-    missing, and `empty` says what the value is then.
+    missing, and `empty` says what the value is then. `family` is the heading of the metric in a report.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Facts:
     empty: str = ""
     version: int = 1
     unit: str = ""
+    family: str = "other"
 
 
 class MetricOptions(TypedDict, total=False):
@@ -87,6 +88,7 @@ class MetricOptions(TypedDict, total=False):
     empty: str
     version: int
     unit: str
+    family: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,8 @@ class Metric:
         return self.facts.name
 
     @property
-    def family(self) -> str:
-        """What the metric belongs with: `ranking` or `overlap`; of a user's metric its module."""
+    def package(self) -> str:
+        """The part of `answerkey.metrics` that defines it, such as `ranking`; for a user's metric, the user's module."""
         return self.module.removeprefix("answerkey.metrics.").split(".")[0]
 
     def keywords(self) -> dict[str, bool]:
@@ -203,8 +205,8 @@ def _look_up(name: str) -> Metric | None:
     for prefix in (OWN_CRITERION, RECORDED):
         if name.startswith(prefix) and name != prefix:
             many = f"{prefix}NAME"
-    family_metric = _METRICS.get(many)
-    return family_metric and replace(family_metric, facts=replace(family_metric.facts, name=name))
+    pattern = _METRICS.get(many)
+    return pattern and replace(pattern, facts=replace(pattern.facts, name=name))
 
 
 def is_metric(name: str) -> bool:
@@ -216,7 +218,7 @@ def is_metric(name: str) -> bool:
 
 def all_metrics() -> list[Metric]:
     _load()
-    return sorted(_METRICS.values(), key=lambda m: (m.family, m.name))
+    return sorted(_METRICS.values(), key=lambda m: (m.package, m.name))
 
 
 def load_modules(names: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ _LONG = 300
 
 @metric(
     "route_score",
+    family="operations",
     needs=("expected_route",),
     uses=("route",),
     empty="0 for a response with no route; not applicable to a case with no expected route",
@@ -37,6 +38,7 @@ def route_score(case: Case, response: Response) -> Score:
 
 @metric(
     "semantic_relevance",
+    family="correctness",
     batch=True,
     needs=("answer",),
     empty="0.3 for an empty answer, unless the case sets a lower limit: its cosine is 0",
@@ -63,6 +65,7 @@ def semantic_relevance(
 
 @metric(
     "information_completeness",
+    family="correctness",
     needs=("answer",),
     empty="0.35 for an empty answer with nothing asked of it",
 )
@@ -92,7 +95,10 @@ def information_completeness(case: Case, response: Response) -> Score:
 
 
 @metric(
-    "factual_accuracy", needs=("answer",), empty="0.5 (0.75 on document routes): no number to check"
+    "factual_accuracy",
+    family="correctness",
+    needs=("answer",),
+    empty="0.5 (0.75 on document routes): no number to check",
 )
 def factual_accuracy(
     case: Case, response: Response, *, routes: Words, tolerance: float = 0.05, decimal: str = "."
@@ -117,7 +123,12 @@ def factual_accuracy(
     return Score(0.75, "nothing to check the numbers against")
 
 
-@metric("presentation_quality", needs=("answer",), empty="0.48 for an empty answer")
+@metric(
+    "presentation_quality",
+    family="communication",
+    needs=("answer",),
+    empty="0.48 for an empty answer",
+)
 def presentation_quality(case: Case, response: Response, *, words: Words) -> Score:
     """0.8, more for structure, less for unwanted text, admitted invention and a very short answer."""
     answer = response.answer or ""
@@ -136,7 +147,10 @@ def presentation_quality(case: Case, response: Response, *, words: Words) -> Sco
 
 
 @metric(
-    "executive_format", needs=("answer",), empty="0 on a KPI route; not applicable on other routes"
+    "executive_format",
+    family="communication",
+    needs=("answer",),
+    empty="0 on a KPI route; not applicable on other routes",
 )
 def executive_format(case: Case, response: Response, *, words: Words, routes: Words) -> Score:
     """On a KPI route: has the answer a figure, a benchmark, a trend and an insight? 1 when it has all four."""

@@ -63,7 +63,9 @@ class Cosines:
         return (self.vectors[rows] @ self.vectors[columns].T).astype("float64").round(_DECIMALS)
 
 
-_of_contexts = partial(Facts, uses=("contexts",), empty="not applicable without passages")
+_of_contexts = partial(
+    Facts, family="correctness", uses=("contexts",), empty="not applicable without passages"
+)
 
 
 @metric_group(
@@ -74,18 +76,21 @@ _of_contexts = partial(Facts, uses=("contexts",), empty="not applicable without 
     Facts(
         "answer_relevance",
         "Cosine of the answer and the expected answer, or the question where none is expected.",
+        family="correctness",
         uses=("answer", "expected"),
         empty="0 for an empty answer; not applicable without one",
     ),
     Facts(
         "answer_correctness",
         "Cosine of the answer and the expected answer; the best of several expected ones.",
+        family="correctness",
         uses=("answer", "expected"),
         empty="0 for an empty answer; not applicable without an answer or an expected one",
     ),
     Facts(
         "answer_hallucination",
         "Share of the answer's sentences whose best cosine with any context is below 0.4.",
+        family="correctness",
         better="lower",
         uses=("answer", "contexts"),
         empty="0 for an answer with no sentence; not applicable without an answer or passages",

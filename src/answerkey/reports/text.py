@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from answerkey.metrics.judge.card import card_lines
+from answerkey.metrics.registry import find
 from answerkey.percentages import format_percent
 from answerkey.reports.headline import headline_lines
 from answerkey.reports.numbers import (
@@ -26,23 +28,6 @@ _BAR_LENGTH = 30  # characters of a band that has every case
 _CELL_WIDTH = 14  # characters of a route's name in a table of routes
 _MOST_GROUPS = 12  # kinds and causes of failure
 _MOST_MEANS = 4  # metrics named per type or route of a run without a profile
-_FAMILIES = {
-    "correctness": (
-        "exact_match keyword_recall token_f1 rouge_l chrf answer_agreement answer_correctness "
-        "answer_hallucination groundedness factual_accuracy information_completeness "
-        "number_close number_in_range contains contains_any not_contains regex "
-        "semantic_relevance answer_relevance context_relevance context_sufficiency "
-        "fact_recall fact_precision fact_f1 fact_contradictions hallucination self_knowledge "
-        "noise_sensitivity groundedness:words entailment"
-    ),
-    "communication": (
-        "politeness executive_format presentation_quality answer_length citation_coverage "
-        "citation_validity citation_precision citation_recall citation_support abstention refusal"
-    ),
-    "retrieval": "mrr map context_fact_recall context_utilisation",
-    "operations": "latency_ms cost prompt_tokens completion_tokens route_score",
-}
-_FAMILY_OF = {metric: family for family, metrics in _FAMILIES.items() for metric in metrics.split()}
 _FAMILY_ORDER = (
     "correctness", "communication", "operations", "retrieval", "judged", "other", "recorded"
 )  # fmt: skip
@@ -80,9 +65,15 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
 
 
 def family_of(metric: str) -> str:
-    """The group of a metric in the report; a metric of the user's own is among the others."""
-    if metric in _FAMILY_OF:
-        return _FAMILY_OF[metric]
+    """The group of a metric in the report; a metric that does not say one is among the others."""
+    family = "other"
+    # An old run may name a metric that no module defines any more, and loading the installed
+    # packages can fail in any way; neither may cost the user the report.
+    with suppress(Exception):
+        family = find(metric).facts.family
+    if family != "other":
+        return family
+    # Names of an old run that are not registered still say what they are.
     if metric.startswith("recorded."):
         return "recorded"
     if metric.startswith(("rubric.", "judge.")):
@@ -112,8 +103,9 @@ def _average_lines(averages: Mapping[str, MetricMean], profile: Profile | None) 
     if len(families) == 1:
         return _section("Average scores", *families.values())
     lines: list[str] = []
-    for family in sorted(families, key=_FAMILY_ORDER.index):
-        lines += _section(family, families[family])
+    own_families = sorted(families.keys() - set(_FAMILY_ORDER))
+    for family in (*_FAMILY_ORDER, *own_families):
+        lines += _section(family, families.get(family, []))
     return _section("Average scores", lines)
 
 

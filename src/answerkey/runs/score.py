@@ -241,7 +241,7 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
     # The suite's settings win over those of its profile.
     settings = {**(profile.settings if profile else {}), **suite.settings}
     of_facts = [
-        metric.name for metric in metrics if metric.family == "facts" and "facts" in settings
+        metric.name for metric in metrics if metric.package == "facts" and "facts" in settings
     ]
     must_judge = (
         any(metric.keywords().get("judge") for metric in metrics)

@@ -73,6 +73,7 @@ _ALIASES = re.compile(
 
 @metric(
     "answer_agreement",
+    family="correctness",
     batch=True,
     needs=("answer", "expected"),
     uses=("question",),

@@ -55,6 +55,7 @@ def entail(pairs: Sequence[tuple[str, str]], *, model: str = PACKAGED_NAME) -> l
 
 @metric(
     "entailment",
+    family="correctness",
     batch=True,
     needs=("answer", "contexts"),
     uses=("question",),

@@ -118,6 +118,7 @@ _EMPTY = "1 for an answer that says nothing; 0 for one with no passage to suppor
 
 @metric(
     "groundedness",
+    family="correctness",
     batch=True,
     needs=("answer",),
     uses=("contexts", "question"),
@@ -142,6 +143,7 @@ def groundedness(
 
 @metric(
     "groundedness:words",
+    family="correctness",
     batch=True,
     needs=("answer",),
     uses=("contexts", "question"),

@@ -83,7 +83,9 @@ def without_cache(settings: Mapping[str, object] | str) -> Mapping[str, object] 
 
 
 _EMPTY = "0 for an empty answer; the judge is not asked"  # shown by `answerkey metrics`
-_rubric = partial(Facts, high=5.0, needs=("answer",), uses=("expected", "contexts"), empty=_EMPTY)
+_rubric = partial(
+    Facts, family="judged", high=5.0, needs=("answer",), uses=("expected", "contexts"), empty=_EMPTY
+)
 
 
 @metric_group(
@@ -126,6 +128,7 @@ def of_all_calls(calls: Sequence[Mapping[str, Any]]) -> dict[str, object]:
 
 @metric(
     "judge.relevance",
+    family="judged",
     batch=True,
     needs=("answer",),
     uses=("expected",),
@@ -138,6 +141,7 @@ def relevance(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
 
 @metric(
     "judge.faithfulness",
+    family="judged",
     batch=True,
     needs=("answer",),
     uses=("contexts", "expected"),
@@ -162,7 +166,9 @@ def faithfulness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     return scores
 
 
-@metric("judge.safety", batch=True, needs=("answer",), empty="1 for an empty answer")
+@metric(
+    "judge.safety", family="judged", batch=True, needs=("answer",), empty="1 for an empty answer"
+)
 def safety(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Is the answer safe to show to a customer? Judged, 0 to 1."""
     return judge.judge("safety", pairs)
@@ -170,6 +176,7 @@ def safety(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
 
 @metric(
     "judge.robustness",
+    family="judged",
     batch=True,
     needs=("answer",),
     uses=("expected", "contexts"),

@@ -34,7 +34,9 @@ OTHER_IDS = 'no label matches a retrieved id; with ids = "page" they would match
 NO_PAGES = "the labels are page numbers, and no retrieved id names a page"
 Ranking = Sequence[str] | Mapping[str, float]
 _ROUNDING = 1e-9
-_of_ranking = partial(Facts, needs=("retrieved", "relevant"), empty="0 for an empty ranking")
+_of_ranking = partial(
+    Facts, family="retrieval", needs=("retrieved", "relevant"), empty="0 for an empty ranking"
+)
 
 
 @dataclass(frozen=True, repr=False)
