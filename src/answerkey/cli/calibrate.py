@@ -226,6 +226,7 @@ def _fit_profile(
     """Fit the weights and pass marks of a profile, and write them if they are better."""
     suite = _suite_of_labels(path, (), name, given)
     profile = load_profile(name, suite.folder)
+    # Only scores are needed here; `fit_profile` decides the verdicts itself.
     suite = replace(suite, metrics=profile.metrics)
     labelled = _read_labels(path, given)
     columns = measure_labelled(labelled, suite, 1, _progress())[0]
@@ -257,6 +258,7 @@ def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> 
     if judged and suite.judge is not None:
         with closing(load_judge(suite.judge, folder=suite.folder)) as judge:
             fingerprint = judge.fingerprint()
+    # The scores of a run may come from its own judge, which its manifest names.
     elif judged and is_run(labelled):
         fingerprint = read_manifest(labelled).fingerprint.get("judge", "none")
     if fingerprint != "none":
@@ -302,6 +304,7 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
         raise SettingsError(
             f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first'
         )
+    # The file was edited as text: a mistake must show before the user's file is overwritten.
     tomllib.loads(edited)
     write_file(path, edited)
     return floor
@@ -322,6 +325,7 @@ def reliability_chart(c: Calibration) -> Spec:
         layer("point", {"x": x, "y": y, "size": size}),
     ]
     if c.reliability.error is not None:
+        # The diagonal falls where low values go with label 1.
         start = 0 if c.direction.sign > 0 else 1
         ends = [{"value": 0, "share": start}, {"value": 1, "share": 1 - start}]
         diagonal = layer("line", {"x": x, "y": y}, color=GREY, strokeDash=[4, 4], strokeWidth=1)

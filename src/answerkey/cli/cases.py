@@ -81,6 +81,7 @@ def cases_command(
     count = 0
     for case in cases:
         count += 1
+        # One line per case, also for a question of several lines.
         question = " ".join(case.question.split())
         if hidden:
             question = hide_text(question, hidden)

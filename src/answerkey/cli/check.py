@@ -42,6 +42,7 @@ def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
     Example:
       echo '{"question": "How long?", "answer": "30 days [1].", "contexts": ["30 days."]}' | answerkey check
     """
+    # At a terminal the command would wait for input without saying so.
     if sys.stdin.isatty():
         raise click.UsageError(
             "pass the interaction as JSON on standard input; see the example in --help"
@@ -64,6 +65,7 @@ def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
 def read_interaction(given: bytes) -> dict[str, Any]:
     """The arguments of `assess_answer`, or an error that names the field. Other fields are ignored."""
     try:
+        # Some shells put a byte-order mark before piped text.
         record: object = json.loads(given.decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error

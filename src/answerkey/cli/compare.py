@@ -38,6 +38,7 @@ from answerkey.user_code import names_code
 
 
 @click.command("compare")
+# PATH and not RUN: a folder alone stands for its two newest runs, not for one.
 @click.argument("run_a", type=PATH, metavar="A")
 @click.argument("others", type=RUN, metavar="[B]…", nargs=-1)
 @click.option(
@@ -160,6 +161,7 @@ def compare_command(
         record["by_group"] = groups.to_json()
         table = groups_text(groups)
         if markdown:
+            # Outside a code block, Markdown would join the lines of the table.
             table = f"```\n{table}\n```"
         text = f"{text.rstrip()}\n\n{table}\n"
     print_result(record, text.rstrip("\n"), as_json)

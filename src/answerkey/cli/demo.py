@@ -125,6 +125,7 @@ def _copy_world(out: Path) -> Path:
     world = out / "world"
     try:
         for source in sorted(path for path in FOLDER.rglob("*") if path.suffix in _WORLD_FILES):
+            # The starter is for `answerkey init`; the example does not use it.
             if "starter" in source.parts:
                 continue
             place = world / source.relative_to(FOLDER)
@@ -141,6 +142,7 @@ def _copy_world(out: Path) -> Path:
 
 
 def _run_bot(suite_path: Path, out: Path) -> DemoRun:
+    # Absolute, because paths of a suite are relative to the suite and --out is not.
     suite = load_suite(suite_path, {"run.out": str(out.resolve())})
     with interactive(quiet=False) as (watch, stop):
         finished = execute_suite(suite, watch=watch, stop=stop)

@@ -191,6 +191,7 @@ def doctor_command(
     # Without its cache: the exam is about its replies now.
     uncached = without_cache(settings or "local")
     if not no_exam:
+        # Loaded before anything is printed, so that a wrong setting is the only message.
         opened = load_judge(uncached, folder=folder)
     checks = check_installation()
     if not as_json:
@@ -277,6 +278,7 @@ def check_installation() -> list[InstallationCheck]:
             )
             continue
         number = ""
+        # A module may lack the metadata of its package, as in a checkout on the path.
         with suppress(PackageNotFoundError):
             number = f" {version(package)}"
         extras.append(InstallationCheck(name, OK, f"{package}{number}"))
@@ -293,6 +295,7 @@ def check_installation() -> list[InstallationCheck]:
 def _try(name: str, check: Callable[[], str]) -> InstallationCheck:
     try:
         return InstallationCheck(name, OK, check())
+    # A check that fails is a line of the report, not the end of the command.
     except (AnswerkeyError, ImportError, OSError, RuntimeError, ValueError) as error:
         return InstallationCheck(name, ERROR, f"{type(error).__name__}: {error}")
 
@@ -307,6 +310,7 @@ def _list_models() -> str:
 
 def _check_embedding() -> str:
     model = load_embedder(cache=False)
+    # A damaged model may still give vectors; only their order shows that they mean nothing.
     cat, kitten, law = model.embed(["a cat", "a kitten", "tax law"])
     if float(cat @ kitten) <= float(cat @ law):
         raise RuntimeError(
@@ -318,6 +322,7 @@ def _check_embedding() -> str:
 def _check_cache() -> str:
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
+    # Two doctors at the same time must not remove each other's file.
     probe = folder / f".doctor-{os.getpid()}"
     probe.write_text("x")
     probe.unlink()
@@ -334,6 +339,7 @@ def examine(judge: Judge, *, large: bool) -> JudgeTest:
         judge.close()
     silent = [item.error for item in exam.answers if item.error]
     used = judge.usage()
+    # Errors without a single call: the endpoint never answered, so there was no exam.
     if len(silent) == len(exam.answers) and used and not used.calls:
         return JudgeTest(judge.name, silent[0].removeprefix("judge: "))
     return JudgeTest(judge.name, exam=exam)

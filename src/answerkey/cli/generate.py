@@ -63,6 +63,7 @@ def generate_command(
     """
     from answerkey.api.testsets import generate
 
+    # Checked first: afterwards the judge would have been paid for nothing.
     if suite is not None and suite.exists():
         raise SettingsError(f"{suite} exists; give another name, or delete it first")
     report = generate(
@@ -101,6 +102,7 @@ def _confirm(estimate: str) -> bool:
     import sys
 
     say(estimate)
+    # Nobody can answer in CI; the estimate is in its log.
     if not sys.stdin.isatty():
         return True
     return click.confirm("Start?", err=True)

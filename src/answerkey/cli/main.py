@@ -98,6 +98,7 @@ def _prepare_streams() -> None:
         if getattr(sys, name) is None:
             mode = "r" if number == 0 else "w"
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+        # A character that the terminal cannot show is replaced, instead of an error.
         elif number and hasattr(stream := getattr(sys, name), "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
@@ -122,6 +123,7 @@ def _run() -> int:
         if ending is None:
             return _report_bug(error)
         end(ending)
+        # On a full disk, flushing the buffer at exit would fail once more.
         drop_output()
         return ending.code
     except Exception as error:
@@ -129,7 +131,9 @@ def _run() -> int:
 
 
 def _run_command() -> int:
+    # In its standalone mode click would print errors and exit in its own way.
     result = command_line.main(prog_name="answerkey", standalone_mode=False)
+    # A full disk or a closed pipe must show here, while `_run` can still handle it.
     sys.stdout.flush()
     if isinstance(result, int):
         code = result
@@ -159,6 +163,7 @@ def _ending_of_system_error(error: OSError | MemoryError | RuntimeError) -> Endi
         return Ending(EXIT_INCOMPLETE, message)
     if error.filename is None or error.errno not in _PATH_IS_UNUSABLE:
         return None
+    # A read-only disk is no mistake in the arguments.
     if error.errno == errno.EROFS:
         code = EXIT_INCOMPLETE
     else:

@@ -100,6 +100,7 @@ def fetch_command(
             f"{name} {model.commit[:12]}: {len(model.files)} files, {format_bytes(model.size)}, "
             f"licence {licence}, from {hub_address()}"
         )
+    # Nobody can answer where standard input is no terminal.
     if model.size > ASK_FROM and not yes and sys.stdin.isatty():
         click.confirm("Download?", default=True, abort=True, err=True)
     snapshot = _fetch(model, revision, quiet=quiet or as_json)

@@ -56,6 +56,7 @@ class Share(_NumberType):
             number = float(str(value))
         except ValueError:
             number = -1.0
+        # NaN is refused, too: no comparison with it is true.
         if not 0 <= number <= 1:
             self.fail(f"found {value}, expected a number from 0 to 1", param, ctx)
         return number
@@ -81,6 +82,7 @@ collection_option = click.option(
 
 def print_json(value: object) -> None:
     """Print strict JSON; NaN raises, because it would be a bug."""
+    # Other encodings may lack a character of an answer; escapes are plain ASCII.
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(value, ensure_ascii=not utf8, allow_nan=False, indent=2)
     _echo(printable_json(text))
@@ -135,6 +137,7 @@ def end_if_open(code: int, sentence: str) -> None:
     global _ended
     if not _ended:
         end(Ending(code, sentence, gated=code != EXIT_OK))
+    # Tests and programs may call several commands in one process.
     _ended = False
 
 

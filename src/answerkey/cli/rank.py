@@ -80,6 +80,7 @@ def rank_command(
     from answerkey.metrics.ranking.rank import score_rankings
     from answerkey.retrieval.rankings import read_relevance_labels, read_runs
 
+    # A CSV without a second file of labels may be a table of figures instead of rankings.
     if (
         qrels is None
         and run_file.suffix.lower() == ".csv"
@@ -107,6 +108,7 @@ def rank_command(
 
 
 def _say_warnings(results: Mapping[str, Ranked], labels: Labels, runs: RecordedRuns) -> None:
+    # If every mean is 0, the ids of labels and rankings probably differ in form.
     if not any(mean for result in results.values() for mean in result.mean.values()):
         from answerkey.experiments.label_check import check_labels
 

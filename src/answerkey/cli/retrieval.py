@@ -95,6 +95,7 @@ def sweep_command(
 
     loaded = load_suite(suite, _sweep_settings(options), collection)
     _say_notices(loaded)
+    # A trace times its one query itself.
     sweep = run_sweep(prepare_sweep(loaded, say), say, timed=query is None)
     _say_warnings(sweep)
     conclusions = draw_conclusions(sweep)
@@ -116,6 +117,7 @@ def _sweep_settings(options: dict[str, Any]) -> dict[str, object]:
     named = {
         "alphas": _numbers("alphas", options["alphas"], float),
         "ks": _numbers("ks", options["ks"], int),
+        # A flag that was not typed must not override the suite.
         "named": options["named"] or None,
         "rrf": options["rrf"] or None,
         "select": options["select"],
@@ -136,6 +138,7 @@ def _say_warnings(sweep: Sweep) -> None:
     if unlabelled:
         share = f"{unlabelled} of {len(sweep.cases)} queries"
         say(f"warning: {share} have no relevant pages and are left out of the means")
+    # Rounding may leave a value of 1 just above it.
     if sweep.values.max() > 1.0 + 1e-9:
         say(
             "warning: some values are above 1, because several chunks of one page are counted; "

@@ -78,6 +78,7 @@ class ScoringOptions:
                 self.judge, self.judge_model, mode=self.judge_mode, when=self.judge_when
             ),
         }
+        # An option that was not typed must not override the suite.
         return {name: value for name, value in table.items() if value}
 
     def profile_without(self, profile: Any) -> Any:
@@ -93,6 +94,7 @@ def add_options(*options: Decorator) -> Decorator:
     """A decorator that applies several click options, shown in this order in the help."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        # Decorators are applied from the bottom up, so the last option goes first.
         for option in reversed(options):
             command = option(command)
         return command

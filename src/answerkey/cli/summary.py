@@ -41,6 +41,7 @@ def group_by(folder: Path, column: str) -> dict[str | None, RunTable]:
         return _group_by_case_column(folder, column)
     table = table_of_run(read_outcomes(folder))
     names: Counter[str | None] = Counter(getattr(table, column))
+    # None cannot be compared with text, so `name is None` decides before the name.
     ordered = sorted(names, key=lambda name: (-names[name], name is None, name or ""))
     return {name: table.where(column, name) for name in ordered}
 
@@ -53,6 +54,7 @@ def _group_by_case_column(folder: Path, column: str) -> dict[str | None, RunTabl
         known.update(dict.fromkeys(outcome.case.extra))
         for name in groups_of(outcome, column) or (None,):
             groups.setdefault(name, []).append(outcome)
+    # No case has a value there, so the name of the column is probably wrong.
     if set(groups) <= {None}:
         names = (*COLUMNS, "tag", "priority", *known)
         listed = ", ".join(dict.fromkeys(names))
@@ -82,6 +84,7 @@ def _group_cells(row: dict[str, object]) -> list[str]:
     if name is None:
         shown = "(none)"
     else:
+        # A value of the user's data may have line breaks, which would tear the table.
         shown = " ".join(str(name).split())
     counts = [f"{row[key]:,}" for key in ("cases", "scored", "passed", "errors")]
     return [shown, *counts, format_figure(cast("float | None", row["mean_score"]))]
@@ -146,6 +149,7 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
     try:
+        # The run may have been stopped or resumed after its summary was written.
         record = read_json(path.read_bytes()) | {"partial": manifest.partial}
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -56,6 +56,7 @@ def view_command(
     def ready(address: str) -> None:
         if given["labelling"]:
             if token:
+                # The token stands at the end of the address, so the page goes before it.
                 address = address.replace("/?token", "/label?token")
             else:
                 address = f"{address}label"

@@ -209,6 +209,7 @@ def run(options: RunOptions) -> int:
         folder = options.suite
     else:
         folder = None
+    # The folder itself has the failure; the suite may have been moved since.
     if options.investigate and folder is not None:
         return investigate(folder, None, options)
     suite = options.load_suite(suite_path_of(folder) if folder else options.suite)
@@ -233,6 +234,7 @@ def run(options: RunOptions) -> int:
     if options.dry_run:
         settings = options.for_engine(folder)
         variant_run = VariantRun.of_suite(suite, settings.selection, is_dry=True)
+        # Gates on variants are for the variants' own figures, which the run does not have.
         suite = replace(suite, gate=split_gates(suite.gate)[0])
         return dry_run(suite, settings, variant_run, as_json=options.as_json)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)

@@ -44,9 +44,11 @@ def dry_run(suite: Suite, settings: Options, variants: VariantRun | None, *, as_
             characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
     names = prepared.scorer.plan.names
     times = prepared.repeats.times
+    # One call of the rubric gives all its metrics.
     calls = any(name.startswith("rubric.") for name in names) + sum(
         name.startswith("judge.") for name in names
     )
+    # The local judge makes no calls.
     if not prepared.scorer.asks_network:
         calls = 0
     tokens = times * calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)

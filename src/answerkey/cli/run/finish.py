@@ -89,6 +89,7 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
 
     With `asked` (of --resume-limit): the last so many cases that were asked, whether or not they failed.
     """
+    # With --json, standard output is for the JSON alone.
     tell = say if as_json else show
     profile = profile_of(folder)
     if asked is not None:
@@ -103,6 +104,7 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
     )
     for outcome in islice(failing, _MOST_SHOWN):
         tell(failure_screen(outcome, profile, debug=True))
+    # The generator continues behind the cases that were shown.
     more = sum(1 for _ in failing)
     if more:
         tell(f"{more} more failed; failures.txt in the run folder lists all of them\n")
@@ -144,11 +146,13 @@ def same_command(command: str, *arguments: str | Path) -> str:
     words = ["answerkey", command, *map(str, arguments)]
     for parameter in ctx.command.params:
         name = parameter.name or ""
+        # Defaults apply to the next call anyway; repeating them would hide what was typed.
         is_typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if name in _ONE_TIME or isinstance(parameter, click.Argument) or not is_typed:
             continue
         value: object = ctx.params[name]
         if isinstance(value, bool):
+            # A flag that is off was typed by its second name, as --no-charts.
             words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
         else:
             for item in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):

@@ -30,6 +30,7 @@ def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
     second = None
     try:
         suite = suite or options.load_suite(suite_path_of(folder))
+    # The failure is on the screen already; without its suite it only cannot be asked again.
     except (InputError, SettingsError) as error:
         say(f"not asked again: {error}")
     else:

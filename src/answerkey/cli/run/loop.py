@@ -70,6 +70,7 @@ def run_suite_and_variants(
     """Run or resume a suite in `folder`, then its variants if the run is complete."""
     settings = options.for_engine(folder)
     variant_run = VariantRun.of_suite(suite, settings.selection)
+    # Gates on variants are answered after the variants, not by this run.
     finished = run_with_progress(replace(suite, gate=split_gates(suite.gate)[0]), settings, options)
     if variant_run is None or finished.partial:
         return finished, None
@@ -105,8 +106,10 @@ def rescore_with_progress(
 
 def _exit_now() -> None:
     """Exit without waiting: what is stored is complete at any moment. The terminal gets its cursor back."""
+    # If the module was never loaded, there is no program to end.
     if "answerkey.targets.command" in sys.modules:
         sys.modules["answerkey.targets.command"].kill_all()
     if sys.stderr.isatty():
+        # Not print: the signal may have interrupted a write to the same stream.
         os.write(sys.stderr.fileno(), b"\x1b[?25h\n")
     os._exit(EXIT_INTERRUPTED)

@@ -59,6 +59,7 @@ class RunOptions:
             "timeout": self.timeout,
             "max_cost": self.max_cost,
             "max_minutes": self.max_minutes,
+            # A typed path is relative to the current folder, not to the suite.
             "out": self.out and str(self.out.resolve()),
             "stop_below": _threshold(self.stop_on_fail),
             "jobs": self.scoring.jobs,
@@ -72,6 +73,7 @@ class RunOptions:
         if self.datasets:
             overrides["cases"] = [str(path.resolve()) for path in self.datasets]
         scoring = self.scoring.settings()
+        # Metrics and modules add to those of the suite; every other option replaces its setting.
         metrics = scoring.pop("metrics", [])
         modules = scoring.pop("modules", [])
         suite = load_suite(path, {**overrides, **scoring}, self.collection)
@@ -115,6 +117,7 @@ def parse_assignments(assignments: tuple[str, ...]) -> TomlTable:
             raise SettingsError(f'--set "{assignment}": expected name=value, as in run.workers=3')
         try:
             settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+        # A bare word, as in judge=groq, is no TOML.
         except (ValueError, RecursionError):
             settings[name.strip()] = value
     return settings

@@ -47,6 +47,7 @@ def run_combinations(suite: Suite, options: RunOptions) -> int:
         say(ending.line)
         folders.append(folder)
         codes[ending.code] += 1
+        # Ctrl-C is meant for all combinations, not only for this one.
         if ending.code == EXIT_INTERRUPTED:
             return end(ending)
     table = compare_many(folders)
