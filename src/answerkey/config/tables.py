@@ -17,6 +17,7 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INT8_MODEL = f"{DEFAULT_MODEL}:int8"
 PACKAGED_NAME = "packaged"  # the entailment model of the installation
 PYTHON_PREFIX = "python:"  # begins the name of a function in place of a model
+# A factory, because one dict as the default would be shared by all tables.
 EMPTY = msgspec.field(default_factory=TomlTable)
 
 # Endpoints of language models by name: address, default model, variable with the key.

@@ -165,6 +165,7 @@ def _read_csv(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
 def _convert_column(cells: Sequence[str]) -> list[object]:
     for kind in (int, float):
         try:
+            # Whole numbers first: as floats, ids and years would be shown with a decimal point.
             return [kind(cell) if cell else None for cell in cells]
         except ValueError:
             continue
@@ -253,6 +254,7 @@ def find_period(question: str, catalog: Catalog, latest: date) -> Period | None:
         return month_of(date(year, month, 1))
     if catalog.count("last_month", question):
         return month_of(latest)
+    # After quarter and month: "June 2025" names a year as well.
     if named_year or names_last_year or catalog.count("this_year", question):
         return _year_until(year, latest)
     return None

@@ -43,6 +43,7 @@ class RoutedKpiBot:
 
     def ask(self, question: Question) -> Response:
         request = self._reader.read(question.text)
+        # Without this skill the bot guesses the first figure instead of asking back.
         if request.kpi is None and request.unclear and "clarify" not in self._skills:
             request = replace(request, kpi=self._catalog.kpis[0], unclear=False)
         response = self._answer(request, question)
@@ -180,6 +181,7 @@ class KpiReport:
         now = self._value(self.period, {})
         earlier = [self._value(shift_period(self.period, -n), {}) for n in range(1, 13)]
         values = [value for value in earlier if value is not None]
+        # Longer periods that are shifted by single months overlap, so their average says nothing.
         if not values or now is None or self.period.months > 1:
             return ""
         average = sum(values) / len(values)
@@ -189,6 +191,7 @@ class KpiReport:
     def trend(self) -> str:
         """Against the period before and the same period a year before."""
         year_before = shift_period(self.period, -12)
+        # For a whole year both are the same period, which the dict keeps once.
         periods = {
             shift_period(self.period, -self.period.months): "compared to the previous period",
             year_before: "year-over-year",
@@ -197,6 +200,7 @@ class KpiReport:
         changes: list[str] = []
         for period, words in periods.items():
             before = self._value(period, self._subject())
+            # A change from 0 has no percentage.
             if now is not None and before:
                 change = self._describe_change(now, before)
                 changes.append(f"{change} {words} ({period.label}: {self._format(before)})")
@@ -206,6 +210,7 @@ class KpiReport:
 
     def _describe_change(self, now: float, before: float) -> str:
         if self.kpi.unit == "%":
+            # From 20 % to 22 % is 2 points; "+10 %" would be misread.
             size = f"{abs(now - before):.1f}"
             unit = " points"
         else:
@@ -230,6 +235,7 @@ class KpiReport:
             return ""
         first, high = ranking[0]
         last, low = ranking[-1]
+        # Averages and rates of parts do not add up, so that a part has no share of the whole.
         if self.kpi.adds_up:
             share = 100 * high / sum(value for _, value in ranking)
             driver = f"{first} is the main driver with {share:.0f}% of the total"

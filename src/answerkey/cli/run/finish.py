@@ -74,6 +74,7 @@ def finish_run(
             if variants is not None:
                 show(variants_section(variants.record))
 
+    # The result is on the screen before the reports, which may take a while, are written.
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
     ending = find_ending(summary)
     say(f"run folder: {finished.folder}")
