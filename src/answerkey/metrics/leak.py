@@ -88,6 +88,7 @@ def find_leak(case: Case, response: Response, embed: Embedder | None = None) -> 
         if quote:
             return Leak(source, LeakWay.QUOTED, quote)
     for source in texts:
+        # The model is loaded only if no cheaper check has decided.
         sentence = _find_repetition(answer, source.text, allowed, embed or load_embedder())
         if sentence:
             return Leak(source, LeakWay.PARAPHRASED, sentence)
@@ -115,6 +116,7 @@ def _is_same_source(source: Passage, name: str) -> bool:
         if not own_name:
             continue
         plain = normalise(own_name)
+        # Pages of a document are named `document#page`.
         if reported == plain or reported.startswith(f"{plain}#"):
             return True
     return False

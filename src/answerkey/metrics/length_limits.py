@@ -74,6 +74,7 @@ def _describe(field: str, limit: int, length: int) -> str:
 
 def is_limited(metric: Metric) -> bool:
     """Whether the metric reads cut texts: one of ours that does not measure the length itself."""
+    # A user's metric gets the whole text: its limits are not ours to set.
     return metric.module.startswith("answerkey.") and metric.facts.unit != _COUNTED
 
 
@@ -83,6 +84,7 @@ def add_notes(metric: Metric, scores: Sequence[Score], notes: Sequence[Notes]) -
     noted: list[Score] = []
     for score, by_field in zip(scores, notes, strict=True):
         said = [note for field, note in by_field.items() if field in fields]
+        # An error or "not applicable" has a reason of its own.
         if said and score.value is not None:
             reasons = [score.reason, *said] if score.reason else said
             score = msgspec.structs.replace(score, reason="; ".join(reasons))

@@ -30,6 +30,7 @@ def equivalent_of(name: str) -> Equivalent | None:
     'groundedness'
     """
     plain = plain_name(name)
+    # A metric of that name here, also a user's own, wins over the equivalent.
     if plain not in _equivalents() or is_metric(name):
         return None
     tool, metric = _equivalents()[plain]
@@ -40,6 +41,7 @@ def use_our_names(names: Iterable[str]) -> tuple[tuple[str, ...], list[Equivalen
     """The names with those of other tools replaced, and what was replaced."""
     equivalents = [each for name in names if (each := equivalent_of(name)) is not None]
     ours = {each.name: each.metric for each in equivalents}
+    # Two foreign names may mean one of ours.
     return tuple(dict.fromkeys(ours.get(name, name) for name in names)), equivalents
 
 

@@ -61,6 +61,7 @@ def keyword_recall(case: Case, response: Response) -> Score:
 
     Words are those of the FAQ bot: cut at blanks, lower case, without punctuation at their ends.
     """
+    # Chinese and Thai have no blanks to cut at, so pairs of characters are made first.
     answered = faq_tokens(space_words(response.answer or ""))
     best = -1.0
     missing = frozenset[str]()
@@ -138,6 +139,7 @@ def _squad_f1(answer: str, expected: str) -> float:
     own = _squad_words(answer)
     key = _squad_words(expected)
     if not own or not key:
+        # As in SQuAD: two empty texts are equal, one empty text shares nothing.
         return float(own == key)
     counts = Counter(own)
     key_counts = Counter(key)
@@ -192,13 +194,16 @@ def _grams_in_common(left: Sequence[str], right: Sequence[str]) -> Floats:
     import numpy as np
 
     pad = " " * (ORDER - 1)  # the texts have no white space of their own
+    # Half a surrogate pair is no valid text, yet bots write it.
     joined = "".join(text + pad for text in (*left, *right)).encode("utf-32-le", "surrogatepass")
     letters = np.frombuffer(joined, dtype=np.uint32)
     present = np.zeros(letters.max() + 1, dtype=bool)
     present[letters] = True
+    # The padding has code 0, which marks the end of a text.
     present[ord(" ")] = False
     codes = (np.cumsum(present) * present)[letters]
     bits = int(codes.max()).bit_length()
+    # A key must fit 64 bits: many different letters need more bits each.
     if (len(left) - 1).bit_length() + ORDER * bits > _KEY_BITS:
         return _in_halves(left, right)
     lengths = [len(text) + len(pad) for text in (*left, *right)]

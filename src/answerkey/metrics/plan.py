@@ -104,6 +104,7 @@ class Plan:
             for name, column in run(step, able, lacking).items():
                 for n, score in zip(answered, column, strict=True):
                     table[n][name] = score
+        # Without a response no metric can be applied: each of them is an error, not 0.
         for n, (_, response) in enumerate(pairs):
             if response.error is not None:
                 failed = Score.failed(f"no response to score: {response.error}")
@@ -145,6 +146,7 @@ class _Lacking:
     def of(self, metric: Metric) -> dict[int, str]:
         """By the position of each pair that lacks something the metric needs: the first field that it lacks."""
         lacking: dict[int, str] = {}
+        # Reversed, so that the first missing field overwrites the others and is named.
         for need in reversed(metric.facts.needs):
             if need in _MISSING:
                 if need not in self._found:
@@ -207,6 +209,7 @@ def _await_singles(
     results = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
     scores: list[Score] = []
     for value in results:
+        # A stopped judge or budget ends the run; it is no error of this pair.
         if isinstance(value, IncompleteError):
             raise value
         if isinstance(value, BaseException):
@@ -222,6 +225,7 @@ def _call_single(metric: Metric, arguments: Mapping[str, object], pair: Pair) ->
         return as_score(metric.function(*pair, **arguments))
     except IncompleteError:
         raise
+    # SystemExit too: a user's metric that calls `exit` must not end the run.
     except (Exception, SystemExit) as error:
         show_traceback(error, f"the metric {metric.name}")
         return Score.failed(error_text(error))
@@ -252,6 +256,7 @@ def _call(step: Step, names: tuple[str, ...], pairs: Sequence[Pair]) -> Columns:
         results = {first.name: first.function(pairs, **step.arguments)}
     columns = {name: [as_score(score) for score in results[name]] for name in names}
     for name, column in columns.items():
+        # A wrong length would shift scores to other cases without a sign.
         if len(column) != len(pairs):
             failed = Score.failed(f"{name} returned {len(column)} scores for {len(pairs)} cases")
             columns[name] = [failed] * len(pairs)
@@ -264,6 +269,7 @@ def as_score(result: object) -> Score:
         return result
     if result is None:
         return Score.not_applicable("not applicable")
+    # numpy and torch scalars have `__float__`.
     if isinstance(result, (int, float)) or hasattr(result, "__float__"):
         return Score(float(result))  # pyright: ignore[reportArgumentType]
     return Score.failed(f"expected a number, a Score or None, got {type(result).__name__}")
@@ -272,6 +278,7 @@ def as_score(result: object) -> Score:
 def _check_values(scores: Iterable[Score], metric: Metric) -> list[Score]:
     """A value that is not a finite number, too large to be summed and squared, or outside the declared range is an error."""
     facts = metric.facts
+    # Ours may leave their range on purpose, as ranking metrics with unit = "chunk" do.
     ours = metric.module.startswith("answerkey.")
     if facts.low is None or ours:
         low = -LARGEST
@@ -307,6 +314,7 @@ def _correct(score: Score, metric: Metric) -> Score:
         return Score.failed(
             f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details
         )
+    # Not `abs(value) > LARGEST`: a comparison with NaN is always false.
     if not abs(value) <= LARGEST:
         if abs(value) == math.inf or math.isnan(value):
             shown = value

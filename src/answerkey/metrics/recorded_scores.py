@@ -84,6 +84,7 @@ def grade_keys(name: str) -> list[str]:
 
 
 def _add(scores: dict[str, float], name: str, value: object) -> None:
+    # Tools write a score as a number or as a table with its reason.
     if is_mapping(value):
         inside = (value.get(key) for key in _NAMES["values"])
         value = next((each for each in inside if each is not None), None)

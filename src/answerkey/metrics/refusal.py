@@ -62,6 +62,7 @@ def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str,
 
 def _is_declined(answer: str, abstaining: Sequence[str], should: bool) -> bool:
     """Whether the answer declines; a partial refusal counts where a refusal is right."""
+    # The profile's own phrases win, so that another language needs no code.
     if has_any(answer, abstaining):
         return True
     kind = refusal(answer)
@@ -76,4 +77,5 @@ def _lacks_topic(question: str, contexts: Sequence[str]) -> bool:
         stem in context_stems or not context_stems.isdisjoint(synonyms().get(stem, ()))
         for stem in stems
     ]
+    # Without passages nothing says that the bot should have declined.
     return bool(context_stems) and 2 * sum(present) <= len(present)

@@ -179,9 +179,11 @@ def find(name: str) -> Metric:
     """The metric of that name: `recall@5` is found under `recall@k`, `criterion.tone` under `criterion.NAME`."""
     if own := (_OF_THIS_CALL.get() or {}).get(name):
         return own
+    # One after the other, so that a light metric does not load the models of a heavy one.
     for module in BUILTIN_MODULES:
         import_module(f"answerkey.metrics.{module}")
         match = _look_up(name)
+        # A user's module may be loaded already; ours of the same name must be found first.
         if match and match.module.startswith("answerkey."):
             return match
     _load()
@@ -247,6 +249,7 @@ def bind(
             raise SettingsError(
                 f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or accepted}'
             )
+    # A judge that the setting does not ask for must not cost anything.
     if "by_judge" in keywords and not settings.get("by_judge"):
         unused = {"judge"}
     else:
@@ -272,6 +275,7 @@ _HOW_TO_GIVE = {
 
 def _add(new: Metric) -> None:
     old = _METRICS.get(new.name)
+    # A module that is imported again, as notebooks do, registers the same function once more.
     if old and (old.module, old.function.__qualname__) != (new.module, new.function.__qualname__):
         raise SettingsError(
             f'metric "{new.name}" is registered twice: in {old.module} and in {new.module}'
@@ -283,6 +287,7 @@ def _load() -> None:
     global _loaded
     if _loaded:
         return
+    # Set first: a module that is being loaded may ask for all metrics.
     _loaded = True
     for module in BUILTIN_MODULES:
         import_module(f"answerkey.metrics.{module}")

@@ -59,6 +59,7 @@ def semantic_relevance(
     if embed is None:
         rest = iter([_by_keywords(case, response, words) for case, response in open_pairs])
     else:
+        # `uniform` has no bonus (specification, section 5).
         rest = iter(_by_meaning(open_pairs, embed, words, routes["kpi"] if bonus else ()))
     return [next(rest) if score is None else score for score in scores]
 
@@ -205,7 +206,12 @@ def _by_meaning(
     cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
     return [
         _apply_limit(
-            cosine if (response.answer or "").strip() else 0.0, case, response, words, bonus_routes
+            # A model gives an empty text some vector, but it answers nothing.
+            cosine if (response.answer or "").strip() else 0.0,
+            case,
+            response,
+            words,
+            bonus_routes,
         )
         for cosine, (case, response) in zip(cosines, pairs, strict=True)
     ]
@@ -220,10 +226,12 @@ def _apply_limit(
     limit = 0.75 if limit is None else limit
     reason = f"cosine {cosine:.2f}"
     if response.route in bonus_routes:
+        # The limit of KPI routes is fixed; that of the case is for the other routes.
         limit = 0.50
         earned = {name: points for name, points in _bonuses(answer, words).items() if points}
         raw = min(raw + sum(earned.values()), 1.0)
         reason += f", {raw:.2f} with bonus for {' and '.join(earned)}" if earned else ""
+    # Below the limit a relevant answer still gets 0.3, as the specification says.
     value = raw if raw >= limit else max(0.3, raw)
     return Score(_unit(value), reason)
 
@@ -260,6 +268,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 @lru_cache(maxsize=16)
 def _currency_figure(symbols: tuple[str, ...]) -> re.Pattern[str]:
     signs = "|".join(re.escape(symbol) for symbol in symbols)
+    # "form 5" has the letters of RM, so no letter may stand before the sign.
     return re.compile(rf"(?<![a-z])(?:{signs})\s?[-−]?\d|\d\s?(?:{signs})(?![a-z])", re.IGNORECASE)
 
 

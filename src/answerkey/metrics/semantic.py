@@ -114,9 +114,11 @@ def embedding_metrics(
 
     if relevance_to not in ("expected", "question"):
         raise SettingsError(f'relevance_to is "{relevance_to}", expected "expected" or "question"')
+    # Contexts repeat in many cases; each text is embedded once.
     texts = list(
         dict.fromkeys(text for pair in pairs for text in _texts(pair, names) if text.strip())
     )
+    # The row of zeros stands for blank texts: index -1 finds it.
     vectors = np.vstack([embed.embed(texts), np.zeros((1, embed.dimension), np.float32)])
     meaning = Cosines(
         vectors,
@@ -210,6 +212,7 @@ def _answer_relevance(case: Case, response: Response, meaning: Cosines) -> Score
     if response.answer is None:
         return Score.not_applicable("no answer")
     to_question = meaning.relevance_to == "question"
+    # A refusal is judged by `abstention`; its cosine with the question means nothing.
     if to_question and refusal(response.answer) == "full":
         return Score.not_applicable("the answer declines")
     if to_question:

@@ -42,6 +42,7 @@ class Jury:
         self.judges = tuple(judges)
         self.names = _distinct_names([judge.name for judge in judges])
         self.name = f"jury of {', '.join(self.names)}"
+        # The largest and not the sum: each judge keeps to a limit of its own.
         self.concurrency = max((getattr(judge, "concurrency", 0) for judge in judges), default=0)
         self._lost: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -152,6 +153,7 @@ class Jury:
     def _merge(self, scores: dict[str, Score], majority: bool = False) -> Score:
         """One score from those of the judges; an error only where no judge has a value and one has an error."""
         values = {who: score.value for who, score in scores.items() if score.value is not None}
+        # A judge that was left out earlier is named as well.
         errors = {
             who: score.error for who, score in scores.items() if score.error is not None
         } | self._lost
@@ -167,6 +169,7 @@ class Jury:
         middle = median(values.values())
         spread = max(values.values()) - min(values.values())
         details["spread"] = spread
+        # The reason must be that of a judge who gave about this score.
         nearest = min(values, key=lambda who: abs(values[who] - middle))
         reason = scores[nearest].reason
         # A tie of yes and no is no: a criterion is met only where the judges agree on it.

@@ -94,6 +94,7 @@ class LocalJudge:
                 reason = f"without an expected answer, answers can't be compared ({LABEL})"
                 scores.append(Score.not_applicable(reason))
                 continue
+            # The metric is not exact enough to prefer an answer by a few hundredths.
             if abs(one - two) < CLEAR_DIFFERENCE:
                 value = 0.5
             else:
@@ -106,6 +107,7 @@ class LocalJudge:
         return None
 
     def fingerprint(self) -> str:
+        # The scores depend on the embedding model, so another one is another judge.
         parts = [VERSION, self._embed.name, self._embed.digest, self._embed.precision]
         chosen = fingerprint_of(self._pair_model)  # empty for the packaged model
         if chosen:
@@ -168,6 +170,7 @@ def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
     features: Mapping[str, float] = agreed.details.get("features", {})
     if not features:
         return _score(0.0, agreed.reason)
+    # An answer with the whole expected text misses no word, even where spellings differ.
     if features["contains"]:
         words_found = 1.0
     else:
@@ -194,6 +197,7 @@ def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
     parts = [valid or 0.0, covered or 0.0]
     seen = f"{parts[0]:.0%} of the markers are valid, {parts[1]:.0%} of the sentences have one"
     supported = scores["citation_support"].value
+    # Sources without a text can't support anything, so support is left out of the mean.
     if supported is not None and any(passage.text for passage in response.passages):
         parts.append(supported)
         seen += f", {supported:.0%} of them point to a passage that supports the sentence"

@@ -99,10 +99,12 @@ class ModelJudge:
         table: list[list[Score]] = []
         groups: list[tuple[int, tuple[Requirement, ...]]] = []
         for n, (pair, row) in enumerate(zip(pairs, requirements, strict=True)):
+            # An empty answer needs no opinion, and a call costs money.
             if not (pair[1].answer or "").strip():
                 table.append([Score(0.0, EMPTY_ANSWER) for _ in row])
                 continue
             table.append([])
+            # A probability belongs to one question, so criteria can't share a call.
             groups += [(n, group) for group in in_groups(row, together and not self._is_yes_no)]
 
         def question_of(item: tuple[int, tuple[Requirement, ...]]) -> JudgeQuestion:
@@ -177,6 +179,7 @@ class ModelJudge:
             question = question_of(items[n])
             with self._turns:
                 votes[n][vote] = self._asker.ask(question, vote)
+            # The thread with the last vote reads them all; no other thread waits for them.
             if len(votes[n]) == self.votes:
                 scored[n] = _scores(question, [votes[n][each] for each in range(self.votes)])
 
@@ -187,6 +190,7 @@ class ModelJudge:
                 self.concurrency,
             )
         finally:
+            # Also after an error: replies that were paid for must not be asked again.
             if self._cache:
                 self._cache.write()
         return scored
@@ -222,6 +226,7 @@ def _scores(question: JudgeQuestion, votes: Sequence[Vote]) -> dict[str, Score]:
             continue
         middle = median(readable_values)
         readable = [vote.read for vote in votes if name in vote.read.values]
+        # The reason must be that of a vote near the score, not of an outlier.
         nearest = min(readable, key=lambda read: abs(read.values[name] - middle))
         reason = nearest.reasons.get(name, nearest.reason)
         details = {**shared, "votes": values, "spread": max(readable_values) - min(readable_values)}

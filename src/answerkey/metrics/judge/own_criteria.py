@@ -60,6 +60,7 @@ def own_criteria(
                         f'no [[criteria]] of the suite has the name "{name[len(OWN_CRITERION) :]}"'
                     )
                 )
+    # Columns share their calls; each call's cost is counted in one of them.
     return cost_once(columns)
 
 
@@ -90,6 +91,7 @@ def read_criteria(tables: object) -> tuple[Requirement, ...]:
         except InputError as error:
             raise SettingsError(str(error)) from None
         if not made.name:
+            # Names are used in files and gates, so the default is made of plain words.
             made = replace(made, name="_".join(words(made.ask)[:5]))
         if not re.fullmatch(r"[\w.-]+", made.name):
             raise SettingsError(
@@ -159,6 +161,7 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
     requirements = case.requirements
     listed = [_describe(*each) for each in zip(requirements, scores, strict=True)]
     details = {**_call_details(scores), "criteria": listed}
+    # One undecided criterion makes the share unknown: it fails closed.
     failed = next((score.error for score in scores if score.error is not None), None)
     if failed is not None:
         return Score.failed(failed, **details)

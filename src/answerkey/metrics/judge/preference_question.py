@@ -89,16 +89,19 @@ def _both_answers(duel: Duel, longest: int | None) -> list[ShownPart]:
 
 
 def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
+    # A verdict that one of the answers quotes must not be taken for the judge's.
     candidate = f"{duel.first.answer or ''}\n{duel.second.answer or ''}"
     parsed = parse_reply(
         reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6])
     )
+    # Small models reply with the bare choice instead of JSON.
     bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
     picks: list[dict[str, object]]
     if bare:
         picks = [{"better": parsed.text}]
     else:
         picks = [_find_choice(item) for item in parsed.objects]
+    # The last verdict counts (specification, section 4.4): drafts stand before it.
     fields = next((pick for pick in reversed(picks) if pick), dict[str, object]())
     written = next((fields[key] for key in _CHOICE_KEYS if key in fields), None)
     if written is None:

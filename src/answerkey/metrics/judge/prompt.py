@@ -78,6 +78,7 @@ class Frame:
             )
 
         text = _PLACEHOLDER.sub(fill, self.text)
+        # A frame without our instructions still needs the form of the reply.
         if "{instructions}" in self.text:
             after = ""
         else:
@@ -99,6 +100,7 @@ class Frame:
 def read_frame(path: Path) -> Frame:
     """The user's own frame: a text file with {question}, {expected}, {answer}, {contexts}, and optionally {instructions}."""
     try:
+        # Editors on Windows write a byte-order mark.
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError):
@@ -107,6 +109,7 @@ def read_frame(path: Path) -> Frame:
             why = "it is not UTF-8 text"
         raise SettingsError(f"[judge] prompt: {path} cannot be read: {why}") from None
     text = _DOLLAR_NAME.sub(_use_our_name, text)
+    # Without the answer every case would be judged alike.
     if "{answer}" not in text:
         raise SettingsError(
             f"[judge] prompt: {path} does not contain {{answer}}, the place of the answer"
@@ -116,6 +119,7 @@ def read_frame(path: Path) -> Frame:
 
 def _find_scale(text: str) -> tuple[int, int] | None:
     """The scale that a prompt of a script asks for, as in "rate it from 1 to 5"; None for ours."""
+    # With our instructions in it, the prompt uses our scale.
     if "{instructions}" in text:
         return None
     for line in text.splitlines():
@@ -182,6 +186,7 @@ class JudgeQuestion:
 
     def share(self, name: str, value: float) -> float:
         """The value as a share of its scale, 0 to 1; the middle without a scale."""
+        # Without a scale the value is put in the middle, so that it counts as neither good nor bad.
         low, high = self.scales.get(name, (value - 1, value + 1))
         return (value - low) / (high - low)
 
@@ -234,6 +239,7 @@ def _question_on_own_scale(
         wanted=wanted,
         parts=lambda longest: shown_parts(prompt.shows, pair, longest),
         read=read,
+        # The values are shares by now, so the scales are those of our prompt.
         scales=prompt.scales,
     )
 
@@ -300,6 +306,7 @@ def shown_parts(shows: Sequence[str], pair: Pair, longest: int | None = None) ->
         for name, (title, text) in _texts(*pair).items()
         if name in shows
     ]
+    # Only passages are cut: the answer and the question decide the verdict.
     return [_trim(part, longest) if part.name == "contexts" else part for part in parts]
 
 

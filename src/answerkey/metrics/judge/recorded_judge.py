@@ -60,6 +60,7 @@ def _read_grade(pair: Pair, name: str, scale: tuple[float, float]) -> Score:
     if value is None:
         return Score.not_applicable("no grade in the file")
     low, high = scale
+    # Another tool's 0-10 must not be read as our 0-5.
     if not low <= value <= high:
         return Score.not_applicable(
             f"the file has the grade {value:g}, outside our scale of {low:g} to {high:g}"

@@ -114,4 +114,5 @@ def remember(
 
 
 def _record_path(fingerprint: str) -> Path:
+    # A fingerprint holds a model's name, which may have slashes.
     return cache_folder() / "judges" / f"{digest(fingerprint)[:24]}.json"

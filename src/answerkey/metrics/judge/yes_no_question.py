@@ -81,6 +81,7 @@ def _read_yes_no(reply: Reply, name: str, scale: Scale, *, is_rounded: bool) -> 
         return Read({}, {name: f"the judge refused: {reply.refusal[:200]}"}, reasoning=reasoning)
     probability = reply.yes_probability
     word = _FIRST_WORD.match(text)
+    # The probability wins over the word: it is finer and can't be misread.
     if probability is not None:
         reason = f"yes with probability {probability:.2f}"
     elif word is not None:

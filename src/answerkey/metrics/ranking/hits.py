@@ -92,6 +92,7 @@ def _flatten_grades(labels: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats
         grade = np.fromiter(grades, np.float64, len(query))
     except OverflowError:  # Python's whole numbers have no limit, floats do
         raise InputError("a grade is not a finite number") from None
+    # `<=` inside `not`: NaN fails every comparison and is refused as well.
     if not (np.abs(grade) <= LARGEST).all():
         raise InputError("a grade is not a finite number")
     return query, grade
@@ -130,6 +131,7 @@ class _HitCollector:
     def add(self, query: int, ranking: Sequence[str], grades: Mapping[str, float]) -> None:
         seen: set[str] = set()
         for rank, name in enumerate(ranking, start=1):
+            # A grade of 0 says that the page was looked at and is not relevant.
             if name in grades and grades[name] > 0:
                 self._query.append(query)
                 self._rank.append(rank)
@@ -217,7 +219,9 @@ def _hits_in_block(
             ids = list(runs[int(query[one])])
             name = names[int(hit[one])]
             columns: list[int] = np.flatnonzero(rows[one] == score[one]).tolist()
+            # Ties: ids descending, as trec_eval orders them.
             above[one] += sum(ids[column] > name for column in columns)
+    # Formulas need the hits of a query next to each other, in the order of their ranks.
     order = np.argsort(query * (table.shape[1] + 1) + above)
     return Hits(len(runs), Places(query[order], above[order] + 1, grade[order]), ideal)
 
@@ -232,6 +236,7 @@ def _score_table(runs: Sequence[Scored]) -> Floats:
             _packer(len(run))(table, row * width * 8, *run.values())
         except (StructError, OverflowError):
             raise InputError("a score is not a number") from None
+    # NaN pads short rows, so only real scores may be finite.
     if np.count_nonzero(np.abs(table) <= LARGEST) != sum(map(len, runs)):
         raise InputError("a score is not a finite number")
     return table

@@ -143,6 +143,7 @@ def score_rankings(
     check_ids(ids)
     if not names:
         raise SettingsError("no metric is given; expected names such as ndcg@10, recall@5")
+    # Queries of both sides: a labelled one that is missing from the run counts as 0.
     queries = list(dict.fromkeys([*labels, *run]))
     rankings = [_check_ranking(query, run.get(query, ())) for query in queries]
     grades = [labels.get(query, {}) for query in queries]
@@ -166,6 +167,7 @@ def score_rankings(
         columns=columns,
         mean=means,
         unlabelled=unlabelled,
+        # A query without a label can't be missed.
         missing=[query for query in labels if query not in run and query not in left_out],
         places=sum(len(ranking) for ranking in rankings),
         without_id=sum(_count_without_id(ranking) for ranking in rankings),
@@ -176,6 +178,7 @@ def score_rankings(
 
 
 def _check_ranking(query: str, ranking: object) -> Ranking:
+    # A text is a sequence too, and would be ranked letter by letter.
     if isinstance(ranking, str) or not isinstance(ranking, (dict, Mapping, Sequence)):
         raise InputError(
             f'the ranking of the query "{query}" is {type(ranking).__name__}; '
@@ -192,6 +195,7 @@ def _count_without_id(ranking: Ranking) -> int:
 
 def _rename_ranking(ranking: Ranking, ids: IdStyle) -> Ranking:
     if isinstance(ranking, Mapping):
+        # Renaming may join ids, so the order by score must be fixed before.
         ranking = in_order(ranking.items())
     return [rename_id(name, ids) for name in ranking]
 
@@ -292,6 +296,7 @@ def needs_page_ids(labels: Mapping[str, float], ranking: Sequence[str]) -> bool:
     if not relevant or relevant.intersection(ranking):
         return False
     pages = {rename_id(name, "page") for name in ranking}
+    # The ids are pages already; the setting would change nothing.
     if pages == set(ranking):
         return False
     return any(rename_id(name, "page") in pages for name in relevant)
