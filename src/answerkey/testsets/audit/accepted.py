@@ -34,6 +34,7 @@ def audit_file(patterns: Sequence[str | Path]) -> Path:
 
 def read_accepted(path: Path) -> frozenset[Key]:
     """The case and kind of every accepted finding; the last decision about one counts."""
+    # Later lines overwrite earlier ones, as the file is only appended to.
     decisions = {key: record.get("accepted") is not False for key, record in _read_records(path)}
     return frozenset(key for key, is_accepted in decisions.items() if is_accepted)
 
@@ -84,6 +85,7 @@ def store_decision(
         "id": finding.id,
         "finding": finding.kind.value,
         "decision": decision.value,
+        # Earlier versions know only this key.
         "accepted": decision in (AuditDecision.ACCEPT, AuditDecision.CLUSTER),
         "note": note,
         "evidence": finding.evidence,
@@ -97,6 +99,7 @@ def store_decision(
 def choose_findings(findings: Iterable[CaseFinding], wanted: str) -> list[CaseFinding]:
     """The findings that `--accept` or `--fix` names: `q17`, or `q17:near duplicate`."""
     listed = list(findings)
+    # Ids may contain a colon, so the whole text is tried first.
     by_id = [finding for finding in listed if finding.id == wanted]
     if by_id:
         return by_id

@@ -84,9 +84,11 @@ def _judge_answer(
 ) -> CaseFinding | None:
     """The finding about an answer that its labels do not support; None for a doubtful one."""
     content = documents.language.content(case.expected[0])
+    # Words of the question are on any page about its subject; only new words tell.
     new_words = content - documents.language.content(case.question) or content
     covered = documents.coverage(new_words, match.labels or match.others)
     is_same_subject = _share_in(own.weakest, own.quote, documents) >= _SAME_SUBJECT
+    # Another page may support the answer; then the label is wrong, not the answer.
     if match.labels and own.contradicted and is_same_subject and everywhere.least < _UNSUPPORTED:
         return _contradiction(case, own)
     if everywhere.share < _UNSUPPORTED and covered < _COVERED:
@@ -135,6 +137,7 @@ def _better_passage(
     content = language.content(gained)
     best = max(match.others, key=lambda page: documents.coverage(content, [page]))
     gain = documents.coverage(content, [best]) - documents.coverage(content, match.labels)
+    # Without a clear gain the suggestion would be one page of many.
     if gain < _LEAST_GAIN:
         return None
     name = documents.pages[best].id
@@ -158,6 +161,7 @@ def check_refusals(cases: Sequence[Case], documents: DocumentSet) -> Iterator[Ca
         content = documents.language.subject(case.question)
         best = max(range(len(row.words)), key=row.fit)
         covered = documents.coverage(content, [best])
+        # Both must agree: words alone match a page about something else.
         if covered < _ANSWERED_WORDS or float(row.meaning[best]) < _ANSWERED_MEANING:
             continue
         page = documents.pages[best]

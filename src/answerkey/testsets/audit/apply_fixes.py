@@ -68,6 +68,7 @@ def _with_labels(case: Case, finding: CaseFinding) -> Case | None:
         return replace(case, relevant={finding.better_label: max(labels.values(), default=1)})
     if finding.kind is Kind.BETTER_PASSAGE and finding.better_label:
         return replace(case, relevant={**labels, finding.better_label: 1})
+    # The last label stays: a case without any is not measured at all.
     if finding.kind is Kind.LABEL_ADDS_NOTHING and finding.label in labels and len(labels) > 1:
         del labels[finding.label]
         return replace(case, relevant=labels)

@@ -111,7 +111,10 @@ class DocumentSet:
         self._embed = embed
         self.language = SetLanguage(detect_language([page.text for page in pages]) or "en")
         self.numbers: Mapping[str, int] = {
-            page.id: number for number, page in reversed(list(enumerate(pages))) if page.id
+            # Reversed, so that the first of several pages with one id keeps its number.
+            page.id: number
+            for number, page in reversed(list(enumerate(pages)))
+            if page.id
         }
         chunks = cut_pages([Page(str(n), p.text, p.document) for n, p in enumerate(pages)], _CUT)
         texts = [chunk.text for chunk in chunks]
@@ -182,6 +185,7 @@ class DocumentSet:
         highest = np.zeros((len(scores), len(self.pages)))
         if len(self._starts):
             owners = self._page_of_chunk[self._starts]
+            # The best chunk stands for its page: an average would punish long pages.
             highest[:, owners] = np.maximum.reduceat(scores, self._starts, axis=1)
         return highest
 

@@ -85,6 +85,7 @@ def _fix_of_missing_label(label: str, check: LabelCheck, documents: DocumentSet)
 def _is_empty(text: str, title: str) -> bool:
     """Whether a page has no text but a heading."""
     body = _HEADING.sub("", text).strip()
+    # The title may be repeated as the first line.
     if title and body.startswith(title):
         body = body[len(title) :]
     lines = [line for line in body.splitlines() if words(line)]
@@ -177,6 +178,7 @@ def _superfluous_probability(
     case: Case, match: LabelMatch, page: int, documents: DocumentSet
 ) -> float:
     content = documents.language.content(case.expected[0])
+    # An answer of the question's own words has no new ones; then all of them count.
     new_words = content - documents.language.content(case.question) or content
     others = [one for one in match.labels if one != page]
     alone = documents.coverage(new_words, [page])
@@ -185,6 +187,7 @@ def _superfluous_probability(
         return 0.0
     best_words, best_meaning = _best_fit(match.fits, others)
     own_words, own_meaning = match.fits[page]
+    # The small number keeps the logarithm finite where no word is shared.
     ratio = math.log((best_words + 0.01) / (own_words + 0.01))
     distance = ratio + MEANING_WEIGHT * (best_meaning - own_meaning - gain)
     return sigmoid(2 * (distance - 1.0)) * (1 - alone)

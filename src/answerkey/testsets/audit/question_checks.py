@@ -20,6 +20,7 @@ _SAME_SUBJECT = 0.6
 def check_named_subject(cases: Sequence[Case], language: SetLanguage) -> Iterator[CaseFinding]:
     """Questions such as "How long is it?" that no reader can answer without more context."""
     for case in cases:
+        # The history may name what the question leaves out.
         if case.history or not language.has_word_lists:
             continue
         phrase = language.pointer(case.question)
@@ -48,6 +49,7 @@ def check_named_subject(cases: Sequence[Case], language: SetLanguage) -> Iterato
 def _nameless_probability(question: str, language: SetLanguage) -> float:
     """0 for a question that names something."""
     every_word = words(question)
+    # A number names nothing: "How many of the 12?"
     subject = [word for word in language.subject(question) if not word.isdigit()]
     if subject or not every_word:
         return 0.0
@@ -114,6 +116,7 @@ def _share(part: frozenset[str], whole: frozenset[str]) -> float:
 
 def _given_answer(case: Case, other: Case) -> CaseFinding:
     answer = short_label(case.expected[0], 120)
+    # A figure or a phrase is rarely in another question by chance; one common word may be.
     is_telling = bool(numbers(case.expected[0])) or len(words(answer)) > 2
     return CaseFinding(
         other.id,

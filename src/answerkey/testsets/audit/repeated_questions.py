@@ -65,6 +65,7 @@ def _similar_pairs(
     pairs: dict[tuple[int, int], float] = {}
     first_with: dict[object, int] = {}
     for number, case in enumerate(cases):
+        # A question of stop words only, "What is it?", is compared as it is written.
         key = (_history(case), language.content(case.question) or normalise(case.question))
         if key in first_with:
             pairs[first_with[key], number] = 1.0
@@ -72,11 +73,13 @@ def _similar_pairs(
             first_with[key] = number
     if embed is not None and len(cases) > 1:
         vectors = np.asarray(embed.embed([case.question for case in cases]), np.float32)
+        # One more neighbour, as each question is nearest to itself.
         top = exact_search(vectors, vectors, min(_NEIGHBOURS + 1, len(cases)))
         for number, row in enumerate(top.chunk):
             neighbours: list[int] = row.tolist()
             scores: list[float] = top.score[number].tolist()
             for other, score in zip(neighbours, scores, strict=True):
+                # Each pair is seen from both sides and counted once.
                 if score < _SAME_MEANING or other <= number:
                     continue
                 if _may_be_same(cases[number], cases[other]):
@@ -122,6 +125,7 @@ def _answer_agreements(cases: Sequence[Case], pairs: Sequence[_Pair]) -> list[fl
         answer = normalise(response.answer or "")
         if any(normalise(text) == answer for text in case.expected):
             agreements[number] = 1.0
+        # A refusal and an answer contradict each other, whatever words they share.
         elif refusal(response.answer or "") != refusal(case.expected[0]):
             agreements[number] = 0.0
         else:

@@ -108,6 +108,7 @@ def _check_documents(
 ) -> None:
     pages = documents.pages
     names = [page.id for page in pages]
+    # Before the labels are checked: a section would count as missing.
     cases = _resolve_sections(cases, frozenset(names))
     label_check = check_labels(collect_labels(cases), names, {page.document for page in pages})
     checks.findings += check_present_labels(cases, label_check, documents)
@@ -167,6 +168,7 @@ def _drop_explained(findings: Sequence[CaseFinding]) -> Iterator[CaseFinding]:
         kinds.setdefault(finding.id, set()).add(finding.kind)
     empty_labels = {(one.id, one.label) for one in findings if one.kind is Kind.EMPTY_PASSAGE}
     for finding in findings:
+        # That the passage is empty says why it adds nothing.
         if finding.kind is Kind.LABEL_ADDS_NOTHING and (finding.id, finding.label) in empty_labels:
             continue
         if kinds[finding.id].isdisjoint(_EXPLAINED_BY.get(finding.kind, ())):

@@ -34,4 +34,5 @@ def read_saved_audit(folder: Path) -> SavedAudit:
     try:
         return read_as((folder / SAVED_AUDIT).read_bytes(), SavedAudit)
     except (OSError, ValueError) as error:
+        # Only the folder's name: the message is shown on a page.
         raise StorageError(f"{folder.name}/{SAVED_AUDIT}: cannot be read: {error}") from None

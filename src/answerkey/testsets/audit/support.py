@@ -53,6 +53,7 @@ def measure_support(
     """The support of each answer, decided in one batch; by the packaged entailment model by default."""
     checks: list[Asked] = []
     for one in questions:
+        # A name or a figure alone is no claim, but it is what must be supported.
         statements = claims(one.answer)[:_MOST_CLAIMS] or (one.answer,)
         texts = tuple(crop_text(text, one.answer, language) for text in one.texts)
         checks.append(Asked(one.question, texts, statements))
@@ -84,6 +85,7 @@ def crop_text(text: str, answer: str, language: SetLanguage) -> str:
     content = language.content(answer)
     shares = [len(content & language.content(window.text)) for window in windows]
     best = sorted(range(len(windows)), key=lambda n: -shares[n])[:_WINDOWS_READ]
+    # In the order of the page, as a sentence may refer to the one before it.
     return "\n".join(windows[n].text for n in sorted(best))
 
 
@@ -101,4 +103,5 @@ def states_opposite(first: str, second: str) -> bool:
     >>> states_opposite("Aspirin raises the risk.", "Aspirin lowers the risk.")
     True
     """
+    # Each direction sees other words: those of its first text must be in the second.
     return contradicts(first, second) or contradicts(second, first)

@@ -55,6 +55,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     """
     a = np.sign(np.subtract.outer(np.asarray(first), np.asarray(first)))
     b = np.sign(np.subtract.outer(np.asarray(second), np.asarray(second)))
+    # τ-b leaves ties out of the scale on both sides.
     scale = float(np.sqrt((a != 0).sum() * (b != 0).sum()))
     if not scale:
         return 0.0
@@ -114,6 +115,7 @@ def _mean_per_setting(side: SearchedCases, embed: Embedder, step: Step) -> tuple
     check = check_labels(collect_labels(side.cases), [page.id for page in pages])
     settings = RetrievalTable(documents=Path())  # the pages are read already; a source is required
     prepared = PreparedSweep(settings, list(side.cases), [index], check, [()] * len(side.cases))
+    # Times are not compared here.
     sweep = run_sweep(prepared, timed=False)
     means = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
     return means, [variant.name for variant in sweep.variants]

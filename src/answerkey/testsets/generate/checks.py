@@ -40,6 +40,7 @@ class Checker:
         if proposal.kind is QuestionKind.UNANSWERABLE:
             return self._check_unanswerable(proposal)
         pairs = zip(proposal.quotes, proposal.passages, strict=True)
+        # The free checks come first; calls to the model follow.
         if not all(has_quote(passage.text, quote) for quote, passage in pairs):
             return Rejection.QUOTE_NOT_FOUND
         if not self._is_supported(proposal):
@@ -77,6 +78,7 @@ class Checker:
         documents = [passage.document for passage in proposal.passages]
         for passage in self.find_others(proposal.question, proposal.passages):
             answer = answer_from(self.calls, proposal.question, passage)
+            # Search finds near passages that do not answer; they are no second label.
             if not answer or refusal(answer) == "full":
                 continue
             if not agrees(proposal.question, proposal.answer, answer):
@@ -95,6 +97,7 @@ class Checker:
     def _check_unanswerable(self, proposal: Proposal) -> MadeCase | Rejection:
         """Confirmed by search and judge: no passage that search finds has an answer."""
         others = self.find_others(proposal.question, ())
+        # Its own passage too: the model may have missed the answer in it.
         for passage in (*proposal.passages, *others):
             answer = answer_from(self.calls, proposal.question, passage)
             if answer and refusal(answer) != "full":

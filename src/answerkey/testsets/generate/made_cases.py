@@ -28,6 +28,7 @@ class MadeCase:
 
     @property
     def id(self) -> str:
+        # From the content, so that the same case has the same id in every generation.
         return f"made-{digest(self.question, list(self.passages))[:10]}"
 
     def as_row(self) -> dict[str, object]:
@@ -67,6 +68,7 @@ def cut_query(text: str, query: str) -> str:
     """The text without a caption, question or term that serves as a query."""
     if not query:
         return text
+    # Otherwise the query would be found by its own words in the passage.
     return text.replace(query, " ").strip()
 
 
@@ -92,6 +94,7 @@ def choose_cases(cases: Sequence[MadeCase], count: int | None, seed: int) -> lis
         queues = [queue for queue in queues if queue]
         for queue in queues[: count - len(chosen)]:
             chosen.add(queue.pop().id)
+    # In the order of the documents, whatever the draw.
     return [case for case in cases if case.id in chosen]
 
 

@@ -34,6 +34,7 @@ class ModelCalls:
 
     def ask(self, prompt: str) -> Mapping[str, object] | None:
         """The JSON object of the reply; None where it has none."""
+        # The model and the instructions are part of the key: another model must be asked anew.
         key = digest(self.chat.fingerprint(), self._system, prompt)
         with self._lock:
             text = self._replies.get(key)

@@ -128,6 +128,7 @@ def _real_overlap(real: RealQuestions) -> float | None:
     shares = [
         word_overlap(case.question, " ".join(texts[name] for name in case.relevant or {}))
         for case in real.cases
+        # A label outside the documents has no text to compare with.
         if case.relevant and all(name in texts for name in case.relevant)
     ]
     if not shares:
@@ -159,6 +160,7 @@ def _measure_agreement(
     if embed is None or not answerable:
         return None, "it needs an embedding model and at least one case"
     step("comparing retrieval settings on the made and the real questions")
+    # Without the titles: a heading that is the query would be found at once.
     cut_pages = [Page(one.id, one.text, one.document) for one in passages]
     agreement = compare_settings(
         SearchedCases(answerable, cut_pages), SearchedCases(labelled, real.pages), embed, step
