@@ -64,10 +64,12 @@ def describe_expected_calls(case: Case) -> list[Lines]:
 def _show(value: object) -> str:
     if isinstance(value, str):
         return _clip(value)
+    # Anyone's tool may return values that JSON can't hold.
     return _clip(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def _clip(text: str) -> str:
+    # Cut first: a result may be a whole web page.
     shown = printable(text[:_LONGEST])
     if len(text) > _LONGEST:
         return f"{shown}…"

@@ -45,6 +45,7 @@ def case_card(outcome: Outcome) -> str:
 def _headline(outcome: Outcome) -> str:
     verdict = outcome.verdict
     colour = _UNDECIDED
+    # Without a score nothing was decided, so neither green nor red is true.
     if verdict.score is not None:
         colour = _GOOD if verdict.passed else _BAD
     status = f'<b style="color:{colour}">{html_text(verdict.status)}</b>'

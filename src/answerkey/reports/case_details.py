@@ -90,6 +90,7 @@ def describe_case(outcome: Outcome, profile: Profile | None, longest: int | None
         "criteria": evidence.criteria_of(outcome),
         "judge": _judge_calls(outcome),
         "attempts": [_describe_attempt(attempt) for attempt in outcome.attempts],
+        # Columns are anything that a row had; JSON needs text as keys.
         "columns": {str(key): value for key, value in case.extra.items()},
         "extra": {str(key): value for key, value in response.extra.items()},
     }
@@ -129,6 +130,7 @@ def _describe_verdict(outcome: Outcome, profile: Profile | None) -> Details:
     details["scale"] = profile.scale
     details["pass_mark"] = profile.rules_for(outcome.response.route).pass_mark
     details["own_mark"] = outcome.case.min_score
+    # The route counts only where it was scored.
     if verdict.route_score is not None:
         details["route_weight"] = profile.route_weight
     return details
@@ -182,6 +184,7 @@ def _judge_calls(outcome: Outcome) -> list[Details]:
         reasoning = evidence.texts_of(score, "reasoning")
         if not raw and not reasoning:
             continue
+        # A call without a name of its own is told by its reply.
         call = str(score.details.get("call") or f"{raw}{reasoning}")
         metrics.setdefault(call, []).append(name)
         if call not in calls:

@@ -108,6 +108,7 @@ def beside(field: str, x: Spec, y: Spec) -> Spec:
 def scale_of(names: Sequence[str]) -> Spec:
     """Colours for bands or statuses, best first: green to red, whatever a profile calls them."""
     graded = [band for band in names if band not in _STATUS_COLOURS]
+    # Beyond four bands the middle ones share a colour; the best and the worst stay apart.
     ramp = _RAMPS.get(len(graded)) or (GREEN, BLUE, *(AMBER,) * (len(graded) - 3), RED)
     colours = dict(zip(graded, ramp, strict=False)) | _STATUS_COLOURS
     return {"domain": list(names), "range": [colours[band] for band in names]}

@@ -90,12 +90,14 @@ def _terminal_table(c: Comparison) -> list[str]:
     """The figures that fit; names are cut so that no line is wider than 100 columns."""
     rows = [_TERMINAL_COLUMNS, *(_terminal_row(n, d) for n, d in _differences(c).items())]
     others = [max(map(len, column)) for column in list(zip(*rows, strict=True))[1:]]
+    # Some room stays for the name, even if the other columns are wide.
     room = max(12, _TERMINAL_WIDTH - sum(others) - 2 * len(others))
     return align_columns([[short_label(row[0], room), *row[1:]] for row in rows])
 
 
 def _terminal_row(name: str, figures: Difference) -> tuple[str, ...]:
     cells = _table_row(name, figures)
+    # These two are the decision itself; only the metrics are corrected for their number.
     if name in (OVERALL, "quality"):
         p = cells[6]
     else:
@@ -164,6 +166,7 @@ def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
     listed = {case.id for case in (*c.newly_failing, *c.newly_passing)}
     lower = [case for case in c.degraded_cases if case.id not in listed]
     higher = [case for case in c.improved_cases if case.id not in listed]
+    # With another scoring setup a higher score does not mean a better answer.
     if c.changed.scoring:
         titles = ("Scored lower", "Scored higher")
     else:
@@ -214,6 +217,7 @@ def _describe_result(figures: Difference, p: float | None) -> str:
         return "-"
     if p >= ALPHA:
         return "no clear difference"
+    # A metric such as a length has no better side.
     if figures.better == "neither":
         return "differs"
     return "better" if figures.gain > 0 else "worse"
@@ -252,6 +256,7 @@ def _statistics_notes(c: Comparison) -> list[str]:
         lines.append(test)
     if c.overall.smallest_detectable:
         smallest = format_number(c.overall.smallest_detectable)
+        # A difference beyond the scale can't occur, so no number of points is named.
         if is_beyond_scale(c.overall, c.scale):
             smallest = f"none; it would exceed the whole scale (0 to {c.scale or 0:g})"
         lines.append(
@@ -273,6 +278,7 @@ def _missing_notes(c: Comparison) -> list[str]:
     for name, figures in _differences(c).items():
         if figures.note:
             by_note.setdefault(figures.note, []).append(name)
+    # One line per note: the same reason often holds for many metrics.
     lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
     lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.errors.items() if a or b]
     if c.only_a or c.only_b:

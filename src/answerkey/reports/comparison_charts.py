@@ -27,6 +27,7 @@ def case_chart(comparison: Comparison) -> Spec | None:
     moves = sorted(comparison.moves, key=lambda move: move.diff)
     if not moves:
         return None
+    # Every so many bars, spread evenly, so that the shape stays that of all cases.
     step = max(1, -(-len(moves) // _MOST_BARS))
     values = [
         {
@@ -78,6 +79,7 @@ def difference_chart(comparison: Comparison) -> Spec | None:
 def _difference_value(metric: str, figures: Difference) -> Spec:
     diff = figures.diff or 0.0
     unit = abs(diff / (figures.d_pooled or 1.0))
+    # Where less is better the sign turns, so that better is always to the right.
     if figures.better == "lower":
         unit = -unit
     assert figures.interval is not None

@@ -36,6 +36,7 @@ def write_comparison(comparison: Comparison, folder: Path, cases: int = SHOWN_CA
     plots: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Temporary files that a killed process left behind.
         remove_strays(folder)
         for name, content in files.items():
             write_file(folder / name, content)
@@ -71,6 +72,7 @@ def _with_answers(comparison: Comparison, moves: Sequence[CaseChange]) -> list[S
 
 def _answer_of(run: Path, case: str) -> str:
     """The beginning of the answer; empty for a run that is gone."""
+    # The other run may have been moved or deleted since.
     rows = read_rows(run) if is_run(run) else Rows()
     if case not in rows.id:
         return ""

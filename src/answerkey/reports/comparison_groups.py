@@ -51,6 +51,7 @@ def group_row(group: GroupComparison) -> GroupRow:
     if figures.diff is not None:
         diff = format_number(figures.diff, sign="+")
     return GroupRow(
+        # Names come from the user's column and may hold line breaks.
         " ".join(group.name.split()),
         figures.n,
         rates,

@@ -33,7 +33,9 @@ class ExportFormat(StrEnum):
 
 def export_run(folder: Path, kind: ExportFormat, path: Path) -> int:
     """Write the cases of a run to a new file, and return their number."""
+    # Refuses a folder that is no run before anything is written.
     read_manifest(folder)
+    # An export never overwrites a file of the user's.
     if path.exists():
         raise InputError(f"{path}: exists already; choose another name with --out")
     reader = open_reader(folder)
@@ -65,6 +67,7 @@ def _write_parquet(folder: Path, path: Path, outcomes: Iterator[NumberedOutcome]
     except ImportError:
         raise MissingPackage("pyarrow", "parquet") from None
     metrics = stored_manifest(folder).metrics
+    # Written aside and renamed, so that no reader sees half a file.
     aside = path.with_name(f".{path.name}.part")
     count = 0
     try:

@@ -78,6 +78,7 @@ def _sections(
 
 def _wrap_text(text: str, limit: int | None) -> list[str]:
     """The text wrapped to the width, with its own line breaks; long text is cut with a note."""
+    # A tab has no fixed width, so wrapped lines would be too long.
     safe = printable(text).replace("\t", "    ")
     if limit is not None and len(safe) > limit:
         safe = f"{safe[:limit]}\n… ({len(safe):,} characters in total; --debug shows all)"
@@ -87,6 +88,7 @@ def _wrap_text(text: str, limit: int | None) -> list[str]:
             rows.append(line.rstrip(" "))
             continue
         indent = " " * (len(line) - len(line.lstrip()))
+        # Ids and addresses with hyphens stay whole.
         wrapped = wrap(
             line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False
         )

@@ -43,6 +43,7 @@ def weighed_criteria(profile: Profile | None) -> dict[str, ProfileLine]:
     """The metrics that the profile weighs, by name: only of these it is known which value is good."""
     if profile is None:
         return {}
+    # Informational metrics have no weight, and no value of theirs is called bad.
     weighed = {criterion.metric: criterion for criterion in profile.lines if criterion.weight}
     if profile.route_weight:
         weighed["route_score"] = ProfileLine("route_score")
@@ -103,11 +104,13 @@ def _label(text: Any, longest: int = 60) -> str:
 
 def _path(text: Any) -> str:
     """The name of a run as part of an address; its slashes stay."""
+    # Half a surrogate pair has no place in an address.
     return quote(str(text), safe="/", errors="replace")
 
 
 def _breakable(text: str) -> Markup:
     """A long name that may wrap after its underscores."""
+    # Escaped before it is joined: the name is a user's text.
     return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
 
 

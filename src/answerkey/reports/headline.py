@@ -61,6 +61,7 @@ def _verdict_lines(summary: Summary) -> list[str]:
         )
         lines.append(f"user satisfaction {satisfied} ({SATISFACTION})")
     lines.append(f"mean score {format_mean(figures.score, profile.scale)}")
+    # Without a route both are the same number.
     if figures.quality.mean is not None and figures.quality.mean != figures.score.mean:
         lines.append(f"mean quality {format_mean(figures.quality, profile.scale)}")
     return lines

@@ -31,6 +31,7 @@ class JunitFile:
         self._seconds = 0.0
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         self._head = file.tell()
+        # As many blanks as the name has bytes: the name stands in the line that is filled in later.
         file.write(" " * (_HEAD_LENGTH + len(name.encode())) + "\n")
 
     def add(
@@ -54,6 +55,7 @@ class JunitFile:
             test = f'<testcase classname={group} name="the whole run">{error}</testcase>\n'
             self.add(test, 1, failures=0, errors=1, seconds=0.0)
         self._file.write("</testsuite>\n")
+        # The counts stand in the first element, and the tests are not kept in memory.
         self._file.seek(self._head)
         self._file.write(
             f'<testsuite name={_attribute(self._name)} tests="{self._tests}" '

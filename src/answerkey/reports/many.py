@@ -66,6 +66,7 @@ def format_difference(table: ManyRuns, row: ManyRow) -> str:
 
 def short_names(paths: Sequence[str]) -> list[str]:
     """The paths without the folder that all of them share."""
+    # The folder of a single path would be the path itself.
     if len(set(paths)) > 1:
         shared = os.path.commonpath(paths)
     else:

@@ -126,10 +126,13 @@ def _table(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
 
 def escape_markdown(text: object) -> str:
     """Text that stays text in Markdown: no table break, no HTML, no link, no mention."""
+    # A line break would end a table's row.
     plain = printable(str(text)).replace("\n", " ")
+    # An invisible space after the @ keeps GitHub from notifying anybody.
     return _MENTION.sub("@\u200b", "".join(_ESCAPES.get(sign, sign) for sign in plain))
 
 
 def code_span(text: object) -> str:
     """Text between backticks; nothing in it is a link or a mention."""
+    # A backtick can't be escaped inside a code span.
     return printable(str(text)).replace("`", "'").replace("\n", " ").replace("|", "\\|")

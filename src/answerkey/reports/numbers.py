@@ -22,6 +22,7 @@ def format_figure(value: float | None) -> str:
     """
     if value is None:
         return "-"
+    # Counts are whole; "3.000 errors" would look like thousands.
     if isinstance(value, int):
         return f"{value:,}"
     if abs(value) < 10:

@@ -48,6 +48,7 @@ def _post(outcomes: Iterable[Outcome], address: str) -> int:
     check_address(address, "--to otlp")
     parts = urlsplit(address)
     url = urlunsplit(parts if parts.path.strip("/") else parts._replace(path=_PATH))
+    # The variable comes last, so that a user can replace any header.
     headers = {"content-type": "application/json", **_headers_of_variable()}
     client = HttpClient(url, headers, timeout=_TIMEOUT)
     count = 0
@@ -68,6 +69,7 @@ def _headers_of_variable() -> dict[str, str]:
     """The headers that OpenTelemetry's own variable names, such as an authorization."""
     headers: dict[str, str] = {}
     for pair in os.environ.get(_HEADERS_VARIABLE, "").split(","):
+        # A value may contain an equals sign, as base64 does.
         name, equals, value = pair.partition("=")
         if not equals:
             continue
@@ -98,6 +100,7 @@ def log_records(outcome: Outcome) -> Iterator[dict[str, object]]:
         if score.applies:
             yield _record(outcome, _score_attributes(name, score))
     status = outcome.verdict.status
+    # Nothing was decided, so there is no verdict to report.
     if status in (Status.SCORED, Status.UNSCORED):
         return
     attributes: dict[str, object] = {"gen_ai.evaluation.name": _VERDICT}

@@ -43,6 +43,7 @@ def template_environment(*packages: str) -> Environment:
     used, and kept in the cache folder for the next process.
     """
     kept = cache_folder() / "templates"
+    # A folder that can't be made only costs the compiled templates.
     with suppress(OSError):
         kept.mkdir(parents=True, exist_ok=True)
     environment = Environment(
@@ -68,6 +69,7 @@ def _make_inert(value: Any) -> Any:
 
 def _spec_text(chart: Spec) -> str:
     """A chart's spec as JSON in plain ASCII, for an attribute."""
+    # NaN is no JSON: the browser would refuse the whole chart.
     return json.dumps(chart, allow_nan=False, separators=(",", ":"))
 
 

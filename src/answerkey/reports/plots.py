@@ -37,6 +37,7 @@ def write_plots(folder: Path, charts: Mapping[str, Spec]) -> list[Path]:
 
     >>> write_plots(run / "plots", run_charts(summary, rows, profile))      # doctest: +SKIP
     """
+    # All are drawn before anything is removed: a failure leaves the old files.
     images = {folder / f"{chart}.png": draw_png(spec) for chart, spec in charts.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)

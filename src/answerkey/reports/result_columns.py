@@ -54,6 +54,7 @@ class ResultColumns:
 
     def titles(self) -> list[str]:
         taken = set(self.user.values())
+        # A user's column keeps its name; ours gives way.
         results = [f"answerkey.{name}" if name in taken else name for name in RESULTS]
         taken.update(RESULTS)
         metrics = [f"scores.{name}" if name in taken else name for name in self.metrics]

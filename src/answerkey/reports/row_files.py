@@ -61,6 +61,7 @@ def write_row_files(
                 skipped=int(is_skipped(outcome)),
             )
             run.add(n, outcome)
+        # After all rows, because gates are about the whole run.
         junit.finish(manifest.partial, gate_results(folder, manifest, run.summary.summary()))
     return run
 

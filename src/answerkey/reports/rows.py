@@ -69,6 +69,7 @@ def read_rows_at(folder: Path, positions: Sequence[int]) -> Rows:
 def _select_rows(reader: RunReader, where: str) -> Rows:
     rows = Rows()
     cells = reader.query(f"SELECT {', '.join(_COLUMNS)} FROM cases{where} ORDER BY n")
+    # Without a row `zip(*cells)` has no columns to compare with.
     for name, column in zip(_COLUMNS, zip(*cells, strict=True), strict=bool(cells)):
         setattr(rows, name, list(map(bool, column)) if name in _FLAGS else list(column))
     # An id with half a surrogate pair is escaped in its column.
@@ -79,6 +80,7 @@ def _select_rows(reader: RunReader, where: str) -> Rows:
     places = {n: place for place, n in enumerate(rows.n)}
     scores = reader.query(f"SELECT n, metric, value, state FROM scores{where}")
     for n, metric, value, state in scores:
+        # A run in progress may have added a case since the first query.
         if n in places:
             rows.metrics[metric][places[n]] = FAILED if state == FAILED else value
     return rows

@@ -68,6 +68,7 @@ def _group_chart(title: str, groups: Mapping[str, Figures]) -> Spec | None:
         for group, part in groups.items()
         if part.pass_rate is not None
     ]
+    # A single group is the whole run.
     if len(rated) < 2:
         return None
     # By size: a type with two cases would otherwise come first or last by chance.

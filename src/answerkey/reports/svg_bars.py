@@ -61,7 +61,9 @@ def _heading(text: str, y: int) -> str:
 
 
 def _bar(chart: Bars, name: str, value: float, y: int) -> str:
+    # All values may be 0, and a bar must not be divided by it.
     top = chart.top or max(chart.values.values(), default=0) or 1
+    # Values outside the scale stop at its ends.
     width = (_WIDTH - _LABELS - _NUMBERS) * min(1.0, max(0.0, value / top))
     if isinstance(value, float):
         number = f"{value:.3g}"

@@ -314,6 +314,7 @@ def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
         label = f"{point['metric']} {point['mean']:.3f}"
         placed.append({**point, "label_y": max(point["mean"], lowest), "label": label})
     highest = top
+    # A second pass from the top: labels that were pushed up must not leave the chart.
     for point in reversed(placed):
         point["label_y"] = min(point["label_y"], highest)
         highest = point["label_y"] - gap
@@ -360,9 +361,11 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
     """
     largest = max(max(shape) for shape in shapes.values())
     step = 0.2 if largest > 0.5 else 0.1
+    # Without the small number a mean of 0.6000000000000001 would add a fourth ring.
     count = max(1, math.ceil(largest / step - 1e-9))
     rings = [round(step * n, 2) for n in range(1, count + 1)]
     top = rings[-1]
+    # One more than the axes: the last corner closes the polygon.
     around = range(len(axes) + 1)
 
     def corner(n: int, radius: float, **more: object) -> Spec:

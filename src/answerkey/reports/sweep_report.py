@@ -64,6 +64,7 @@ def write_sweep(sweep: Sweep, conclusions: Conclusions, folder: Path, plots: boo
 def sweep_text(sweep: Sweep, conclusions: Conclusions) -> str:
     """The report as plain text."""
     sections = sweep_sections(sweep, conclusions)
+    # The first line is blank, as it separates sections.
     return "\n".join([line for section in sections for line in section.text_lines()][1:])
 
 

@@ -11,6 +11,7 @@ from answerkey.runs.figures import Figures
 def component_rows(by_route: Mapping[str, Figures]) -> list[list[str]]:
     """The mean of each metric per route; the first row names the routes. Empty for one route."""
     names = sorted({name for part in by_route.values() for name in part.average_scores})
+    # For one route the table would repeat the averages.
     if len(by_route) < 2 or not names:
         return []
     rows = [["", *by_route]]

@@ -69,6 +69,7 @@ def sentences_of(outcome: Outcome) -> list[Mapping[str, Any]]:
 
 
 def _probability(value: Any) -> float | None:
+    # Details of anyone's metric: a number outside 0 to 1 is no probability.
     if isinstance(value, int | float) and 0 <= value <= 1:
         return value
     return None
@@ -114,6 +115,7 @@ def _cut_text(text: str, spans: Iterable[_Span], longest: int | None) -> list[Te
             pieces.append(TextPiece(shown[reached:start]))
         pieces.append(replace(piece, text=shown[start:end]))
         reached = end
+    # An empty text is one empty piece, so that a page has something to show.
     if reached < len(shown) or not pieces:
         pieces.append(TextPiece(shown[reached:]))
     return pieces
