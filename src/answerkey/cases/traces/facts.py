@@ -72,6 +72,7 @@ def read_span_facts(span: Span) -> SpanFacts:
     inputs = _messages(span, table, "input", Role.USER)
     outputs = _messages(span, table, "output", Role.ASSISTANT)
     kind = _kind_of(span, table, outputs.raw)
+    # Frameworks trace their own bookkeeping, which looks like a chain with a question.
     if _is_internal(inputs.raw, outputs.raw):
         kind = SpanKind.OTHER
     facts = SpanFacts(
@@ -189,6 +190,7 @@ def _kind_of(span: Span, table: Mapping[str, object], output: object) -> SpanKin
         if isinstance(value, str):
             # MLflow writes every attribute as JSON, also a name: "\"RETRIEVER\"".
             kind = _KINDS.get(value.strip().strip('"').lower())
+            # A chain may be anything; attributes below may say more.
             if kind is not None and kind is not SpanKind.CHAIN:
                 return kind
     component = first_text(table, NAMES["kinds"]["components"]).lower()
@@ -231,10 +233,12 @@ def _add_messages(facts: SpanFacts, inputs: list[Message], outputs: list[Message
     texts = [message for message in replies if message.text]
     if texts:
         facts.answer = texts[-1].text[:_LONGEST_TEXT]
+        # A reply that still calls tools announces a step and does not answer.
         facts.answered = not replies[-1].calls
     results = {
         message.result_of: message.text for message in (*inputs, *outputs) if message.result_of
     }
+    # Calls before the question belong to earlier turns.
     called = [*(inputs[last + 1 :] if last is not None else ()), *outputs]
     for message in called:
         for call in message.calls:

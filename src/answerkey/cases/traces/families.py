@@ -81,6 +81,7 @@ def nest_names(flat: Mapping[str, object], depth: int = 0) -> object:
     for head, names in inner.items():
         groups[head] = nest_names(names, depth + 1)
     if groups and all(key.isascii() and key.isdecimal() for key in groups):
+        # By length first: "10" comes after "9".
         order = sorted(groups, key=lambda key: (len(key.lstrip("0")), key))
         return [groups[key] for key in order[:_MOST_ITEMS]]
     return groups

@@ -81,6 +81,7 @@ def parse_value(value: object) -> Parsed:
             return Parsed(ast.literal_eval(text))
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             pass
+    # It begins as JSON and could not be parsed, so its end is missing.
     if text.startswith(('[{"', '{"', '["')):
         return Parsed(_complete_items(text), is_cut=True)
     return Parsed(value)
@@ -111,6 +112,7 @@ def messages_of(value: object, role: Role, depth: int = 0) -> list[Message]:
         text = valid_text(value).strip()
         return [Message(role, text)] if text else []
     if is_list(value):
+        # A list of two texts may also be two messages; the role decides.
         if len(value) == 2 and _is_pair(value[0], value[1]):
             return messages_of([{"role": value[0], "content": value[1]}], role, depth + 1)
         # A list of numbers is data, not messages.
@@ -186,6 +188,7 @@ def _messages_of_state(table: Mapping[str, object], role: Role, depth: int) -> l
         if any(message.text or message.calls for message in messages):
             return messages
     texts = [value for value in table.values() if isinstance(value, str) and value.strip()]
+    # With several texts none of them is surely the question or the answer.
     if len(texts) == 1 and len(table) == 1:
         return [Message(role, valid_text(texts[0]).strip())]
     if table and all(is_mapping(value) for value in table.values()):
@@ -249,6 +252,7 @@ def _read_content(content: object, role: Role) -> Message:
             result_of = str(_first(result, _RESULT_IDS) or "")
             texts.append(content_text(_first(result, ("response", "result", "content", "output"))))
             role = Role.TOOL
+        # The model's thoughts are no part of its answer.
         elif kind not in ("thinking", "reasoning"):
             texts.append(content_text(_first(part, ("text", "content"))))
     return Message(role, "\n".join(text for text in texts if text), tuple(calls), result_of)

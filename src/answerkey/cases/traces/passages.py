@@ -21,6 +21,7 @@ def passages_of(
     span: Span, table: Mapping[str, object], output: object, is_retriever: bool
 ) -> list[dict[str, object]]:
     """The passages as rows with text, id, score, page and document; empty where there are none."""
+    # The later names are general ones, which only a retriever uses for passages.
     for name in _DOCUMENTS["lists"][: None if is_retriever else 3]:
         listed = gather_list(table, name) or parse_value(table.get(name)).value
         rows = _rows(listed)

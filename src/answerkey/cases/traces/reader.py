@@ -104,6 +104,7 @@ def _cases_of_shelf(shelf: SpanShelf, survey: TraceSurvey, path: Path, name: str
     session = ""
     history: list[dict[str, object]] = []
     for own_session, trace, spans in shelf.traces():
+        # Traces without a session do not belong together.
         if not own_session or own_session != session:
             history = []
         session = own_session
@@ -111,6 +112,7 @@ def _cases_of_shelf(shelf: SpanShelf, survey: TraceSurvey, path: Path, name: str
         survey.add_tree(tree, turns)
         for number, turn in enumerate(turns, start=1):
             row = hide_secrets(row_of_turn(turn))
+            # The trace id finds the case in the tracer again.
             row["id"] = f"{trace}#T{number}" if len(turns) > 1 else trace
             survey.add_row(row)
             if session or len(turns) > 1:

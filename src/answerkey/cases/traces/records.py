@@ -223,14 +223,17 @@ def _read_span(record: Table, context: Table) -> Span:
     span = span.removeprefix("0x")
     parent = parent.removeprefix("0x")
     session = first_text(context, ["session_id"])
+    # Structure was read already; the rest may hold sessions, feedback or costs.
     fields = {key: value for key, value in record.items() if key not in _STRUCTURE}
     if session and not first_text(record, NAMES["about"]["session"]):
         fields["session_id"] = session
+    # Assessments are about the whole trace, so only its root gets them.
     if not parent and "assessments" in context:
         fields.setdefault("assessments", context["assessments"])
     return Span(
         trace=trace,
         span=span,
+        # Some exporters write zeros, or the span's own id, for "no parent".
         parent="" if parent == span or not parent.strip("0") else parent,
         name=first_text(record, _KEYS["name"]),
         start=start,
@@ -261,10 +264,12 @@ def _all_attributes(record: Table) -> dict[str, object]:
     # Some exporters write `metadata` as a table of its own, OpenInference as JSON in an attribute:
     # users put sessions and feedback there.
     for name in ("metadata", "extra"):
+        # A copy: the table grows inside the loop.
         for source in (record, dict(attributes)):
             metadata = parse_value(source.get(name)).value
             if is_mapping(metadata):
                 for key, value in flatten(metadata).items():
+                    # An attribute of the span itself wins over its metadata.
                     attributes.setdefault(key.removeprefix("metadata."), value)
     return attributes
 
@@ -291,6 +296,7 @@ def plain_value(value: object, depth: int = 0) -> object:
         return value
     if "intValue" in value:
         try:
+            # OTLP writes 64-bit numbers as text, as a float would round them.
             return int(str(value["intValue"]))
         except ValueError:
             return None

@@ -93,6 +93,7 @@ class SpanShelf:
         entry.spans += 1
         if facts.start is not None and (entry.start is None or facts.start < entry.start):
             entry.start = facts.start
+        # Any span may name the session; the first one counts.
         entry.session = entry.session or facts.session
         self._spans.append((facts.trace, _encode(facts)))
         if len(self._spans) >= _BATCH:
@@ -118,6 +119,7 @@ class SpanShelf:
         """Session, trace and spans of each trace: conversations in the order of the file, their
         traces in the order of time."""
         self._write()
+        # After all rows are there: filling an index row by row is slower.
         self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace)")
         rows = self._database.execute(_IN_ORDER)
         for (trace, session), group in groupby(rows, key=lambda row: (row[0], row[1])):

@@ -129,6 +129,7 @@ def records_of_json(file: IO[str]) -> Iterator[Record | Damage]:
         except _BadJson as error:
             yield Damage(place, str(error))
             cursor.skip_line()
+        # Several values in a row may be separated by commas.
         cursor.skip(",")
 
 
@@ -171,6 +172,7 @@ def _records_of_object(
         if not isinstance(key, str):
             raise _BadJson("the key of an object is no text")
         cursor.expect(":")
+        # A span may have a list of this name itself, such as its children.
         if key in wrappers and cursor.peek() == "[" and not is_span(fields):
             is_wrapper = True
             inner = {**context, **wrapper_context(fields)}
@@ -187,6 +189,7 @@ def _records_of_object(
 
 def records_of_csv(file: IO[str]) -> Iterator[Record | Damage]:
     """The rows of a table of spans, such as Phoenix and Langfuse export."""
+    # Prompts in a cell are longer than the default of 128 KB.
     csv.field_size_limit(1 << 30)
     separator, _ = separator_of(file)
     reader = csv.DictReader(file, delimiter=separator)

@@ -47,6 +47,7 @@ def read_time(value: object) -> int | None:
 
 
 def _scale_number(number: float) -> int | None:
+    # 0 stands for a time that is not known.
     if number <= 0:
         return None
     unit = next((unit for least, unit in _UNITS if number >= least), _NANOSECONDS)

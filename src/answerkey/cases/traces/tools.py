@@ -38,14 +38,17 @@ def tool_of(span: Span, table: Mapping[str, object], output: object) -> ToolFact
         result = _content_of_event(span, NAMES["events"]["output"])
     state = table_of(result)
     name = first_text(table, _NAMES["name"]) or _name_of(span, state)
+    # A message of LangChain: its content is the result, the rest describes it.
     if state.get("type") == "tool" and "content" in state:
         result = state["content"]
     error = span.error or None
     kind = first_text(table, ["error.type"])
+    # "error" is only the status; the type says more.
     if error in (None, "error") and kind:
         error = kind
     seconds = None
     if span.start is not None and span.end is not None:
+        # Clocks of two machines may let a span end before it begins.
         seconds = max(span.end - span.start, 0) / 1e9
     return ToolFacts(
         name=name,
@@ -90,6 +93,7 @@ def _plain_arguments(arguments: object, table: Mapping[str, object]) -> object:
         positions = arguments["args"]
         if is_list(positions):
             names = [name for name in schema if name not in named]
+            # Positions beyond the schema still need a name.
             names += [f"arg{number}" for number in range(len(names) + 1, len(positions) + 1)]
             named.update(zip(names, positions, strict=False))
         return named

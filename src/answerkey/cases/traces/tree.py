@@ -57,6 +57,7 @@ def _merge(first: SpanFacts, second: SpanFacts) -> SpanFacts:
     """One span from two records of it, such as a span and a log record of its messages."""
     changes: dict[str, object] = {}
     for name in first.__struct_fields__:
+        # The first record wins; the second one only fills gaps.
         if not getattr(first, name) and getattr(second, name):
             changes[name] = getattr(second, name)
     if first.kind in (SpanKind.CHAIN, SpanKind.OTHER) and second.kind is not SpanKind.OTHER:
@@ -94,6 +95,7 @@ def _guess_parents(tree: SpanTree) -> None:
     roots = [facts for facts in tree.spans if facts.span not in tree.parents]
     if not 1 < len(roots) <= _MOST_GUESSED:
         return
+    # A root without a question is no turn that could enclose others.
     outer = [facts for facts in roots if facts.kind in _OUTER_KINDS and facts.question]
     for facts in roots:
         around = [other for other in outer if _encloses(other, facts)]
@@ -105,5 +107,6 @@ def _guess_parents(tree: SpanTree) -> None:
 def _encloses(outer: SpanFacts, inner: SpanFacts) -> bool:
     if outer.start is None or outer.end is None or inner.start is None or inner.end is None:
         return False
+    # Two spans of the same time must not become each other's parents.
     is_longer = outer.end - outer.start > inner.end - inner.start
     return is_longer and outer.start <= inner.start and inner.end <= outer.end
