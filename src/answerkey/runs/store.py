@@ -90,6 +90,7 @@ class FolderStore:
         """Add outcomes; `with_answers` where their answers are not stored yet."""
         with self._lock, naming_file(self._path, writing=True):
             self._writer.add_scores(scored, with_answers=with_answers)
+        # Only after the write: a failed one must not count as finished.
         mark_finished(self.state, scored)
 
     def add_outcomes(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
@@ -133,6 +134,7 @@ def new_folder(out: Path, name: str) -> Path:
         suffix = "" if attempt == 1 else f"_{attempt}"
         folder = out / f"{name}_{stamp}{suffix}"
         try:
+            # `mkdir` decides: of two runs that start at once only one gets the name.
             folder.mkdir(parents=True)
             _clean_abandoned(out, name)
             return folder
@@ -149,6 +151,7 @@ def _clean_abandoned(out: Path, name: str) -> None:
 
     Such a folder has no run.json, so that nobody resumes it.
     """
+    # A suite's name may hold signs that a glob would read as a pattern.
     for folder in out.glob(f"{escape(name)}_*"):
         if folder.is_dir() and not is_run(folder):
             remove_strays(folder)
@@ -182,6 +185,7 @@ def file_state(folder: Path) -> str:
 def _describe_loss(folder: Path, state: str) -> str:
     """What a run lacks, compared with what it recorded when it ended; empty if nothing."""
     manifest = stored_manifest(folder)
+    # A run in progress has recorded nothing to compare with.
     if manifest.completeness is Completeness.IN_PROGRESS:
         return ""
     try:
@@ -231,6 +235,7 @@ def lock_run(folder: Path, *, patience: float = 0.0) -> Generator[None]:
     The system releases the lock when the process ends, in any way.
     """
     try:
+        # Appending creates the file and never empties it, whoever holds the lock.
         file = (folder / LOCK).open("a+")
     except OSError as error:
         raise StorageError(
@@ -245,6 +250,7 @@ def lock_run(folder: Path, *, patience: float = 0.0) -> Generator[None]:
                     f"{folder}: another process is writing this run; wait for it or stop it"
                 )
             time.sleep(0.05)
+        # With the lock held, nobody else can be writing these files.
         remove_strays(folder)
         yield
 
@@ -369,11 +375,13 @@ def _put_repaired_in_place(folder: Path) -> None:
 def _repair(folder: Path, places: Iterable[int] | None) -> RunState:
     manifest = stored_manifest(folder)
     rescued = folder / f".{DATABASE}.repaired"
+    # A kill may have left a half-written copy.
     with suppress(FileNotFoundError):
         rescued.unlink()
     rules = RowRules.of_manifest(manifest)
     with closing(sqlite3.connect(rescued, isolation_level=None)) as target:
         create_tables(target)
+        # What can't even be opened leaves an empty database: its cases are asked again.
         with suppress(StorageError), closing(open_to_read(folder)) as source:
             salvage(source, places or _all_places(manifest), RunWriter(target, rules))
         state = RunReader(target, rules.repeats, rescued).read_state()
@@ -388,6 +396,7 @@ def store_labels(folder: Path, labels: Mapping[str, float]) -> None:
         return
     with (
         suppress(StorageError),
+        # A run that is being written keeps its lock; its labels are copied another time.
         lock_run(folder),
         closing(FolderStore(folder, stored_manifest(folder))) as store,
     ):

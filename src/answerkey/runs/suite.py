@@ -91,6 +91,7 @@ def load_suite(
                 raise SettingsError(
                     f"{path}: a document to answer from; name the questions with --dataset cases.csv"
                 )
+            # `full-context` reads the whole document, `rag` searches it.
             rag = overrides.get("target.kind") != "full-context"
             if rag:
                 target = {"kind": "rag", "documents": path.name}
@@ -99,6 +100,7 @@ def load_suite(
             table = {"profile": "rag", "target": target}
         else:
             is_suite_file = True
+            # Editors on Windows write a byte-order mark.
             table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
         if path.parent.is_dir():
@@ -110,11 +112,13 @@ def load_suite(
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for dotted, value in overrides.items():
         name = _present_name(dotted)
+        # Before the new value is put in: one setting must not stand there under two names.
         _forget_old_name(table, name)
         _put(table, name.split("."), value)
     suite = suite_of(
         table,
         path.parent,
+        # "suite" says nothing; the folder's name tells the projects apart.
         default_name=path.parent.resolve().name if path.stem == "suite" else path.stem,
     )
     suite = replace(suite, path=path)
@@ -235,6 +239,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
 
 def folder_name(name: str) -> str:
     """The name of a suite, safe as the beginning of a folder's name."""
+    # The name begins a folder's name, which a dot would hide and a slash would split.
     return re.sub(r"[^\w.-]", "-", name).strip(".-")[:80] or "run"
 
 
@@ -247,12 +252,14 @@ def entailment_table(table: str | TomlTable, folder: Path) -> TomlTable:
     for key in ("model", "card"):
         path = folder / str(table.get(key, ""))
         if key in table and table[key] != PACKAGED_NAME and path.exists():
+            # Absolute, because workers and a later rescore start in other folders.
             table[key] = str(path.resolve())
     return table
 
 
 def _gates(gate: tables.GateTable) -> tuple[str, ...]:
     """The conditions; the least share of scored cases is one of them where it is not the default."""
+    # The default is applied without a gate, so that it does not appear in every report.
     if gate.scored == tables.GateTable().scored:
         return gate.require
     return (*gate.require, f"{SCORED_SHARE} >= {gate.scored:g}")
@@ -288,6 +295,7 @@ def _present_name(dotted: str) -> str:
 def _put(table: TomlTable, path: list[str], value: Any) -> None:
     for key in path[:-1]:
         inner = table.setdefault(key, {})
+        # `embedding = "name"` is short for a table, which an override may add to.
         if not isinstance(inner, dict):
             inner = table[key] = {
                 "model" if key in ("embedding", "entailment") else "preset": inner

@@ -271,6 +271,7 @@ def _figures_by(table: RunTable, column: str, repeats: Repeats) -> dict[str, Fig
 
 def _bands(table: RunTable, profile: Profile | None) -> dict[str, int]:
     """The number of cases in each band: those of the profile, then any other."""
+    # Only judged cases are in a band; errors and unscored ones have none.
     counts = Counter(table.band[table.judged])
     if profile:
         names = [band.name for band in profile.rules.bands]
@@ -293,6 +294,7 @@ def _confusion(table: RunTable) -> dict[str, dict[str, int]]:
     for expected, route, answered in zip(
         table.expected_route, table.route, table.answered, strict=True
     ):
+        # An error has no route; it is counted as an error and not as a confusion.
         if expected is not None and answered:
             counts.setdefault(expected, Counter())[route or NO_ROUTE] += 1
     return {name: dict(sorted(taken.items())) for name, taken in sorted(counts.items())}
@@ -303,6 +305,7 @@ def _frequent_errors(table: RunTable) -> dict[str, int]:
     messages: dict[str, list[str]] = {}
     for row in np.flatnonzero(table.status == Status.ERROR):
         messages.setdefault(table.error_kind[row], []).append(table.error[row])
+    # The first message by name, so that shards in any order give the same summary.
     kinds = sorted((-len(texts), min(texts), max(texts)) for texts in messages.values())
     return {
         f"{first}{'' if first == last else ', and similar'}": -times

@@ -35,7 +35,9 @@ class CaseSurvey:
         self._is_clustered = False
 
     def add(self, case: Case) -> None:
+        # Sorted keys: the order of a file's columns is no change of the cases.
         self.digest.add(json_line(to_json(case), sort=True))
+        # A null byte ends each id, so that "a", "bc" and "ab", "c" differ.
         self._order.update(case.id.encode("utf-8", "backslashreplace") + b"\0")
         self.count += 1
         self.columns.add(case)
@@ -85,6 +87,7 @@ class CaseSurvey:
                 raise InputError(
                     f'{missing}; did you mean the column "{near}"? Rename it to "{column}"'
                 )
+            # The answers of a test set are often in a column "answer", although a bot is asked.
             if column == "expected" and self.live and self.all_answered:
                 missing += '; if "answer" holds the expected answers, rename it to "expected"'
             yield missing

@@ -96,6 +96,7 @@ class RunTable:
         """The cases of these rows, in their order."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         metrics = {name: column.select(rows) for name, column in self.metrics.items()}
+        # Times are listed by answer, so their rows are renumbered like the cases.
         places = np.full(len(self), -1, dtype=np.int64)
         places[rows] = np.arange(len(rows))
         time_rows = places[self.time_rows]
@@ -142,6 +143,7 @@ class CaseColumns:
 
     def extend(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add rows, each with the values of a `CaseRow` in order."""
+        # Without rows `zip(*rows)` has no columns to compare with.
         for name, cells in zip(CaseRow._fields, zip(*rows, strict=True), strict=bool(rows)):
             if name in self._texts:
                 self._texts[name] += self._share(name, cells)
@@ -166,11 +168,13 @@ class CaseColumns:
     ) -> RunTable:
         columns: dict[str, Any] = {}
         for name, texts in self._texts.items():
+            # Filled in two steps: numpy would make a fixed-width array of texts.
             columns[name] = np.empty(len(texts), dtype=object)
             columns[name][:] = texts
         columns |= {name: np.array(cells) for name, cells in self._numbers.items()}
         columns |= {name: np.array(cells, dtype=np.int64) for name, cells in self._whole.items()}
         for name, cells in self._flags.items():
+            # One byte per flag is numpy's own layout, so nothing is converted.
             columns[name] = np.frombuffer(bytes(cells), dtype=np.bool_)
         return RunTable(
             **columns,
@@ -203,6 +207,7 @@ class TableBuilder:
         self._columns.extend([new])
         for attempt in outcome.attempts or (outcome,):
             response = attempt.response
+            # The time until an error says nothing about how fast the bot answers.
             if response.seconds is not None and response.error is None:
                 self._times.append(response.seconds)
                 self._time_rows.append(row)
@@ -211,6 +216,7 @@ class TableBuilder:
 
     def _add_score(self, row: int, name: str, score: Score) -> None:
         cells = self._metrics.setdefault(name, _MetricCells())
+        # A metric that earlier cases did not have starts late; the gap is NaN.
         cells.values.extend([nan] * (row - len(cells.values)))
         cells.values.append(nan if score.value is None else score.value)
         if score.error is not None:

@@ -68,6 +68,7 @@ def threshold_profile(thresholds: Iterable[Threshold]) -> TomlTable:
 
 def _check_sign(threshold: Threshold, sign: str) -> Threshold:
     name = threshold.metric
+    # A limit on the wrong side would pass every bad case.
     if is_metric(name) and _is_lower_better(name) != threshold.lower_is_better:
         other = "<=" if sign == ">=" else ">="
         if _is_lower_better(name):
@@ -92,5 +93,6 @@ def _maximum(threshold: Threshold) -> float:
     else:
         highest = 1.0
     if highest is None:
+        # A threshold of 0 must not become a scale of length 0.
         return abs(threshold.number) or 1.0
     return max(highest, threshold.number)
