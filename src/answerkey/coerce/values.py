@@ -91,6 +91,7 @@ def describe_value(value: object, most: int = 60) -> str:
 
 def valid_text(text: str) -> str:
     """Half characters (lone surrogates), which no file can hold, become `�`."""
+    # Nearly all texts are ASCII, and encoding each of them takes longer than this look.
     if text.isascii():
         return text
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -102,6 +103,7 @@ def as_text(value: object, column: str, place: Place) -> str:
         return valid_text(value).strip()
     if value is None:
         return ""
+    # True is an int in Python, but "True" is no text of the user's.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise place.error(column, value, "text")
     return number_to_text(value)
@@ -157,6 +159,7 @@ def items_of(value: object, column: str, place: Place) -> list[object]:
     if is_list(value):
         return list(value)
     if is_set(value):
+        # A set has no order; sorting makes every run the same.
         return sorted(value, key=str)
     return [value]
 
@@ -166,6 +169,7 @@ def _items_of_text(cell: str, column: str, place: Place) -> list[object]:
     if not text:
         return []
     if not text.startswith(("[", "{", "(")):
+        # A bot's text with commas is one text; a cell with commas is a list.
         if place.live:
             return [cell]
         return [part for part in _SEPARATOR.split(cell) if part.strip()]
@@ -220,6 +224,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 def as_number(value: object, column: str, place: Place) -> float | None:
     """A finite number, also when written as text; None where there is none."""
+    # The usual case first: files have millions of scores.
     if type(value) is float and abs(value) <= LARGEST:
         return value
     if value is None or (isinstance(value, str) and has_no_value(value)):
@@ -228,6 +233,7 @@ def as_number(value: object, column: str, place: Place) -> float | None:
     if math.isfinite(number) and abs(number) <= LARGEST:
         return number
     if place.live:
+        # A bot's optional number must not make its answer an error.
         return None
     raise place.error(column, value, "a finite number" if isinstance(value, float) else "a number")
 
@@ -291,6 +297,7 @@ def parse_literal(cell: str, column: str, place: Place) -> object:
 
     One that is nested too deeply is an error.
     """
+    # JSON first, as it is faster; Python's literals have single quotes and None.
     for parse in (json.loads, ast.literal_eval):
         try:
             return parse(cell.strip())
@@ -312,6 +319,7 @@ def _plain_json_value(value: object) -> object:
         text = valid_text(json.dumps(value, allow_nan=False, ensure_ascii=False))
         if len(text) > _LARGEST_EXTRA:
             return text[:_LARGEST_EXTRA]
+        # Read back, so that the value holds plain types only, whatever classes it had.
         return json.loads(text)
     except (TypeError, ValueError, RecursionError, OverflowError):
         return valid_text(str(fallback_text(value)))[:_LARGEST_EXTRA]
@@ -331,6 +339,7 @@ def json_value(value: object, depth: int = 0) -> object:
         return "…"
     if isinstance(value, float):
         if math.isfinite(value):
+            # numpy's floats are floats too; JSON gets a plain one.
             return float(value)
         return None
     if is_mapping(value):
