@@ -53,9 +53,11 @@ def propose(
     if kind is QuestionKind.UNANSWERABLE:
         if not question:
             return Rejection.UNREADABLE
+        # The expected answer of such a case is a refusal, whatever the model wrote.
         return Proposal(kind, passages, question, prompts()["refusal"])
     quotes = _quotes(reply)
     answer = _text(reply, "answer")
+    # Each passage needs a quote of its own, or it was not needed for the answer.
     if not question or not answer or len(quotes) < len(passages):
         return Rejection.UNREADABLE
     return Proposal(kind, passages, question, answer, quotes[: len(passages)])

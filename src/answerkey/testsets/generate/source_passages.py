@@ -102,10 +102,12 @@ def cut_title(text: str, title: str) -> str:
     title_words = words(title)
     rest = text.strip()
     while title_words:
+        # A look at the beginning is enough, and a page may be long.
         beginning = rest[: 3 * len(title) + 20]
         if words(beginning)[: len(title_words)] != title_words:
             break
         shorter = _drop_words(rest, len(title_words))
+        # A page that is nothing but its title keeps it.
         if not shorter:
             break
         rest = shorter

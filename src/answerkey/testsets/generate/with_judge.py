@@ -75,6 +75,7 @@ def generate_with_judge(
     calls = ModelCalls(options.chat, prompts()["system"], options.journal)
     estimate = estimate_cost(passages, count, options.chat)
     step(estimate)
+    # Before the first call: an estimate after it would come too late.
     if options.confirm is not None and not options.confirm(estimate):
         raise IncompleteError("not started: the cost was not confirmed")
     run = _Generation(passages, kinds, calls, embed, settings.seed, step)
@@ -84,6 +85,7 @@ def generate_with_judge(
         step(f"{len(run.cases)} cases so far; the same command resumes without asking again")
         raise
     report = describe_cases(run.cases, passages, real=real, embed=embed, step=step, tried=run.tried)
+    # Each quote has its own label; labels beyond them were found by search.
     labels = sum(len(case.passages) - len(case.quotes) for case in run.cases)
     return replace(
         report,
@@ -157,6 +159,7 @@ class _Generation:
         """Try passages, a few at a time, until there are enough cases."""
         attempts = self._attempts()
         # A model that proposes nothing usable must not be asked for ever.
+        # At least every passage once, even if few cases are asked for.
         limit = max(count * _TRIES_PER_CASE, len(self._passages))
         while len(self.cases) < count and self.tried < limit:
             # No more at once than are still needed: each proposal is paid for.
@@ -180,6 +183,7 @@ class _Generation:
         kind, number = attempt
         passages = (self._passages[number],)
         if kind is QuestionKind.MULTI:
+            # The beginning is enough to find a passage about the same subject.
             others = self._find_others(passages[0].text[:500], passages)
             if not others:
                 return Rejection.NO_QUESTION
@@ -205,6 +209,7 @@ class _Generation:
         self._questions.append(result.question)
 
     def _is_repeat(self, question: str) -> bool:
+        # A copy, as other threads may add questions meanwhile.
         earlier = list(self._questions)
         if normalise(question) in map(normalise, earlier):
             return True

@@ -44,11 +44,13 @@ def write_suite(path: Path, out: Path) -> None:
     """A suite that runs at once: the built-in retriever over the passages."""
     folder = path.resolve().parent
     names = [_relative(file, folder) for file in (out, passages_file(out))]
+    # As JSON: a name may hold quotes, and JSON strings are valid TOML.
     write_file(path, _SUITE.format(cases=json.dumps(names[0]), documents=json.dumps(names[1])))
 
 
 def _relative(file: Path, folder: Path) -> str:
     full = file.resolve()
+    # Relative where possible, so that the folder can be moved.
     if full.is_relative_to(folder):
         return full.relative_to(folder).as_posix()
     return full.as_posix()

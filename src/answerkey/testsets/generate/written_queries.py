@@ -127,6 +127,7 @@ def _terms(passage: SourcePassage) -> Iterator[WrittenQuery]:
     for match in _TERM.finditer(passage.text):
         path = (*passage.path, *filter(None, (passage.heading,)))
         term = _with_subject(path, strip_markup(match[1]))
+        # Only the term is cut: its explanation is what must be found.
         yield WrittenQuery(QueryKind.DEFINITION, term, passage.id, f"**{match[1]}")
 
 
@@ -148,6 +149,7 @@ def _links(passage: SourcePassage, targets: Mapping[str, str]) -> Iterator[Writt
                 file = passage.document
             address = f"{file}{mark}{section}"
         target = targets.get(address.casefold())
+        # A link to its own section says nothing about another passage.
         if target and target != passage.id:
             yield WrittenQuery(QueryKind.LINK, strip_markup(match[1]), target)
 
@@ -156,6 +158,7 @@ def _link_targets(passages: Sequence[SourcePassage]) -> dict[str, str]:
     """The passage behind each address: the first of a document, and each section by its anchor."""
     targets: dict[str, str] = {}
     for passage in passages:
+        # The first passage stands for the document, as a link without an anchor opens its top.
         targets.setdefault(passage.document.casefold(), passage.id)
         targets.setdefault(passage.id.casefold(), passage.id)
         if passage.heading:
