@@ -12,6 +12,7 @@ from answerkey.types import Case
 
 def is_qrels(path: Path) -> bool:
     ending = path.suffix.lower()
+    # `.txt` and `.tsv` may be anything, so their names decide.
     return ending in {".qrels", ".trec"} or (ending in {".txt", ".tsv"} and "qrels" in path.name)
 
 
@@ -24,5 +25,6 @@ def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
                 query, _, text = line.partition("\t")
                 texts[query.strip()] = text.strip()
     for query, relevant in read_qrels(path).items():
+        # Without the texts the rankings can still be measured.
         question = texts.get(query) or query
         yield Case(id=query, question=question, relevant=relevant, source_file=name)

@@ -71,6 +71,7 @@ def _shared_extra(cases: Sequence[Case]) -> dict[str, object]:
     return {
         name: value
         for name, value in first.items()
+        # A column that differs between turns is about a turn, not about the whole.
         if all(case.extra.get(name) == value for case in cases)
     }
 
@@ -86,6 +87,7 @@ def add_conversations(cases: Iterable[Case], *, live: bool) -> Iterator[Case]:
             continue
         turn_cases = list(group)
         yield from turn_cases
+        # One turn is its own conversation, and a file may bring the row itself.
         if len(turn_cases) < 2 or any(is_whole(case) for case in turn_cases):
             continue
         whole = whole_case(turn_cases)

@@ -105,6 +105,7 @@ def _row_of_response(response: Response) -> dict[str, object]:
 
 def _row_of_passage(passage: Passage) -> dict[str, object]:
     fields = asdict(passage)
+    # The column is read under its short name.
     fields["doc"] = fields.pop("document")
     return {name: value for name, value in fields.items() if value is not None}
 

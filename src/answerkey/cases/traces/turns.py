@@ -26,6 +26,7 @@ class TraceTurn:
 def turns_of_trace(spans: Iterable[SpanFacts]) -> tuple[list[TraceTurn], SpanTree]:
     """The turns of a trace in order; none where no span recorded a question."""
     tree = build_tree(spans)
+    # Without an agent or chain the calls of models are the turns.
     groups = _group_outer(_outermost(tree)) or _group_models(_top_models(tree))
     if len(groups) < 2:
         return [TraceTurn(tuple(group), tuple(tree.spans)) for group in groups], tree
@@ -120,6 +121,7 @@ def row_of_turn(turn: TraceTurn) -> dict[str, object]:
     answer = last.answer or None
     error = last.error or _root_error(turn)
     problem = error_message(first.question, answer or "")
+    # An error message in the place of an answer is an error (specification, section 26).
     if problem:
         row["error"] = problem
     elif answer is None:
@@ -148,6 +150,7 @@ def _answering_span(main: Sequence[SpanFacts]) -> SpanFacts:
 
 
 def _root_error(turn: TraceTurn) -> str:
+    # A tool that failed may be tried again; only the bot's own errors end a turn.
     errors = (facts.error for facts in turn.spans if facts.kind is not SpanKind.TOOL)
     return next((error for error in errors if error), "")
 
@@ -162,6 +165,7 @@ def _passages(spans: Iterable[SpanFacts]) -> list[dict[str, object]] | None:
     unique: dict[tuple[object, object], dict[str, object]] = {}
     for facts in sources:
         for passage in facts.passages:
+            # Several retrievers, and repeated searches, find the same passages.
             unique.setdefault((passage.get("id"), passage.get("text")), passage)
     if unique or retrievers:
         return list(unique.values())
@@ -204,6 +208,7 @@ def _measures(turn: TraceTurn) -> dict[str, object]:
     row: dict[str, object] = {}
     starts = [facts.start for facts in turn.main if facts.start is not None]
     ends = [facts.end for facts in turn.main if facts.end is not None]
+    # Clocks of two machines may disagree; such a time is left out.
     if starts and ends and max(ends) >= min(starts):
         row["response_time"] = (max(ends) - min(starts)) / 1e9
     for name in ("prompt_tokens", "completion_tokens", "cost"):
@@ -231,6 +236,7 @@ def _total(turn: TraceTurn, name: str) -> float | None:
 
 
 def _is_inside(facts: SpanFacts, name: str, spans: dict[str, SpanFacts]) -> bool:
+    # Parents may form a circle in damaged traces.
     seen = {facts.span}
     above = spans.get(facts.parent)
     while above is not None and above.span not in seen:
