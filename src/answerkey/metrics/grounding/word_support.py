@@ -87,6 +87,7 @@ class PassageIndex:
         """The place and its neighbours in one text; passages of one sentence each are one text."""
         if at < 0:
             return []
+        # As many passages as sentences: a page that was cut into lines.
         single = len(self.passages) == self.passages[-1] + 1
         near = [other for other in (at + 1, at - 1) if 0 <= other < len(self.passages)]
         return [
@@ -97,6 +98,7 @@ class PassageIndex:
     def number_places(self, value: float) -> list[int]:
         """Sentences with that number; rounded figures agree when they differ by less than half a percent."""
         exact = self.numbers.get(value)
+        # Small whole numbers are counts and years, which nobody rounds.
         if exact or (value == int(value) and abs(value) < 10_000):
             return exact or []
         near = [
@@ -160,6 +162,7 @@ def lexical(
         in_best = words.anywhere
     gone = ~words.anywhere & ~words.asked
     f = _recalls(words, single, window)
+    # The logarithm: the tenth missing word says less than the first.
     f["missing_count"] = math.log1p(float(gone.sum()))
     f["missing_weight"] = float(words.weights[gone].max()) if gone.any() else 0.0
     f["missing_in_best"] = math.log1p(float((~in_best & ~words.asked).sum()))
@@ -196,6 +199,7 @@ def _as_written(stem: str, index: PassageIndex) -> str:
     """The stem itself, or one of the same meaning where the passages have only that."""
     if stem in index.words:
         return stem
+    # Sorted, because the order of a set differs between processes.
     return next((other for other in sorted(synonyms().get(stem, ())) if other in index.words), stem)
 
 
@@ -231,6 +235,7 @@ def join_neighbours(grid: Grid, near: Grid) -> Grid:
 
 def _recalls(words: Words, single: Vector, window: Vector) -> dict[str, float]:
     if not words.stems:
+        # A sentence without a content word lacks nothing.
         return dict.fromkeys(WORD_GAIN[:5], 1.0)
     anywhere = words.anywhere
     return {
@@ -246,6 +251,7 @@ def _pairs(piece: Piece, index: PassageIndex, words: Words) -> dict[str, float]:
     """Words that are neighbours in the sentence and in a passage: what is copied, and where copying ends."""
     keys = list(zip(piece.stems, piece.stems[1:], strict=False))
     if not keys:
+        # A single word has no pair; it is copied if it is there at all.
         is_there = float(words.anywhere.all())
         copied = dict.fromkeys(
             ("pairs_all", "pairs_window", "copied_run", "copied_words"), is_there
@@ -269,6 +275,7 @@ def _numbers(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, fl
     away = sum(1 for _, at in places if at and min(abs(best - place) for place in at) > 1)
     return {
         "numbers": min(5.0, len(places)),
+        # Beyond a few the number only says that the sentence is long.
         "numbers_missing": min(4.0, len(missing)),
         "numbers_missing_share": len(missing) / len(places) if places else 0.0,
         "numbers_away": min(4.0, away),
@@ -300,6 +307,7 @@ def _manner(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, flo
     opposed = [
         word
         for word in sorted(words & contrary.keys())
+        # An opposite counts only if the word itself is not near: "open or closed" has both.
         if word not in near and contrary[word] & near
     ]
     unknown = [word for word in words if word not in index.words]
@@ -320,6 +328,7 @@ def _manner(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, flo
 def _bare(word: str) -> str:
     """The word without a negating prefix, or nothing."""
     for prefix in ("un", "in", "im", "ir", "non", "dis", "de", "sub", "mis"):
+        # Shorter rests are chance: "under" without "un" is no word.
         if word.startswith(prefix) and len(word) - len(prefix) >= 4:
             return word[len(prefix) :]
     return ""

@@ -36,6 +36,7 @@ def _below(requirement: Requirement, response: Response) -> Score:
         amount = response.cost
     else:
         amount = response.seconds
+    # Unknown is not 0: a bot that reports no time must not pass every limit.
     if amount is None:
         return Score.not_applicable(f"{requirement.kind} is not known")
     if requirement.kind == "latency":
@@ -73,6 +74,7 @@ def _starts_with(answer: str, requirement: Requirement) -> CheckResult:
 
 
 def _regex(answer: str, requirement: Requirement) -> CheckResult:
+    # As promptfoo does: upper and lower case differ.
     matches = (find_pattern(pattern, answer, exact=True) for pattern in requirement.value)
     match = next((match for match in matches if match is not None), None)
     return match is not None, "not found" if match is None else f"found {match[:80]!r}"
@@ -88,7 +90,9 @@ def _is_json(answer: str, requirement: Requirement) -> CheckResult:
 
 def _contains_json(answer: str, requirement: Requirement) -> CheckResult:
     is_there = bool(find_objects(answer)[0]) or any(
-        _is_json(part, requirement)[0] for part in re.findall(r"\[.*\]", answer, re.DOTALL)
+        # Lists too: the finder of objects looks for braces only.
+        _is_json(part, requirement)[0]
+        for part in re.findall(r"\[.*\]", answer, re.DOTALL)
     )
     return is_there, "found" if is_there else "no JSON in the answer"
 

@@ -84,8 +84,10 @@ class Asker:
             if not read.problems:
                 self.usage.add_cached()
                 return Vote(read, (reply,), call, reply.text, cached=True)
+            # A newer reader may refuse what an earlier one cached; it is asked again.
             self._cache.drop(call)
         answer = self._ask_model(question, call)
+        # A failure must not be cached: the next run may succeed.
         if not answer.read.problems:
             self._cache.put(call, answer.replies[-1])
         return answer
@@ -101,6 +103,7 @@ class Asker:
         for _ in range(_MOST_CALLS):
             # Only a chat that names its limit takes another one.
             more = {} if limit is None else {"max_tokens": limit}
+            # Before each call, as re-asks cost money too.
             if self.cost_limit is not None and not self.cost_limit.begin():
                 refused = dict.fromkeys(question.names, self.cost_limit.describe())
                 return Vote(Read({}, refused), tuple(replies), call)
@@ -152,6 +155,7 @@ class Asker:
             return self._call(messages, schema, more)
         try:
             reply = self._call(messages, schema, more)
+        # Also an interrupt: the call that `begin` counted must not stay under way.
         except BaseException:
             self.cost_limit.fail()
             raise
@@ -161,6 +165,7 @@ class Asker:
     def _call(
         self, messages: Sequence[Message], schema: Schema | None, more: Mapping[str, int]
     ) -> Reply:
+        # A user's function has no such method and gets a plain prompt.
         answer_yes_no = getattr(self.chat, "answer_yes_no", None)
         if schema is None and answer_yes_no is not None:
             return answer_yes_no(messages, **more)
@@ -177,6 +182,7 @@ class Asker:
         over = sum(tokens_of(message["content"]) for message in whole) - allowed
         if over <= 0:
             return None
+        # Measured by the messages themselves: the frame and the fences count as well.
         passages = _size(whole) - _size(question.messages(marker, 0))
         per_character = tokens_of(whole[-1]["content"]) / max(len(whole[-1]["content"]), 1)
         # 80 characters are for the note that says how much was cut.
@@ -207,6 +213,7 @@ class Asker:
 
 def window_of(model: str) -> int | None:
     """The context window of a well-known model, in tokens."""
+    # Hubs put the owner before the name: "openai/gpt-oss-120b".
     plain = model.lower().rpartition("/")[2]
     return next((size for name, size in _WINDOWS.items() if plain.startswith(name)), None)
 
@@ -220,6 +227,7 @@ def tokens_of(text: str) -> int:
 def _ask_again(reply: Reply, read: Read, question: JudgeQuestion) -> list[Message]:
     rule = _AGAIN.format(problem="; ".join(_problems(read)), wanted=question.wanted)
     return [
+        # The start shows the model what it wrote; a runaway reply would fill its window.
         {"role": "assistant", "content": reply.text[:2000] or "(nothing)"},
         {"role": "user", "content": rule},
     ]

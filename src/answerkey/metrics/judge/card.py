@@ -62,6 +62,7 @@ class Moments:
             or spread_y <= 1e-9 * self.n * max(yy, 1e-12)
         ):
             return None
+        # Rounding may push a perfect correlation beyond 1.
         return max(-1.0, min(1.0, (self.n * xy - x * y) / math.sqrt(spread_x * spread_y)))
 
 
@@ -84,6 +85,7 @@ class CascadeCounts:
         """Estimated share of verdicts that asking always would leave as they are; None where nothing was checked."""
         if not self.checked:
             return None
+        # Only sure answers can differ: the others were decided by the judge anyway.
         disagreeing = 1 - self.agreed / self.checked
         return 1 - disagreeing * self.sure / self.questions
 
@@ -136,6 +138,7 @@ class JudgeTally:
                 routed.add(note["question"])
                 self._add_route(note)
             call = str(details.get("call") or "")
+            # Criteria of one call share its tokens and cost.
             if call and call not in seen:
                 seen.add(call)
                 self._add_call(score)
@@ -161,6 +164,7 @@ class JudgeTally:
         votes = max(len(details.get("votes") or [None]), int(details.get("calls") or 1))
         self._count(trimmed_prompts=bool(details.get("trimmed")))
         if details.get("cached"):
+            # Cached replies cost nothing now, so their tokens are not counted again.
             return self._count(cached=votes)
         self._count(calls=asks, reasks=max(0, asks - votes))
         for name in _TOKENS:
@@ -235,6 +239,7 @@ def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
         return int(amounts.get(name, 0))
 
     def amount(name: str) -> float | None:
+        # One unknown amount makes the sum unknown; it is never taken for 0.
         if amounts.get("calls") and not amounts.get(f"unknown {name}"):
             return amounts.get(name, 0.0)
         return None

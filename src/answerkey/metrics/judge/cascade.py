@@ -115,6 +115,7 @@ class CascadeJudge:
         return self._judge.usage()
 
     def fingerprint(self) -> str:
+        # Another band leaves other verdicts to the local models, so it is another judge.
         parts = (self._judge.fingerprint(), self._local.fingerprint(), self.band, self._check_share)
         return f"{self.name} when unsure {digest(parts)[:16]}"
 
@@ -131,6 +132,7 @@ class CascadeJudge:
         low, high = self.band
         if low <= probability <= high:
             return Route(DecidedBy.JUDGE, probability)
+        # By the texts and not by chance, so that a resumed run asks about the same answers.
         if _drawn_share(pair) < self._check_share:
             return Route(DecidedBy.BOTH, probability)
         return Route(DecidedBy.LOCAL, probability)
@@ -145,6 +147,7 @@ class CascadeJudge:
         }
         if route.by is DecidedBy.LOCAL:
             note["calls_saved"] = self.calls_per_question
+        # An error of the judge says nothing about agreement.
         if route.by is DecidedBy.BOTH and score.value is not None:
             local_passes = (route.probability or 0.0) >= _MIDDLE
             note["agrees"] = local_passes == (score.value / top >= _MIDDLE)

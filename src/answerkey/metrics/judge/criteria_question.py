@@ -133,6 +133,7 @@ def _read_criteria(
         else:
             value = f'no "{name}" in the reply'
         quote = _quote(verdict)
+        # A verdict with an invented quote is not used (specification, section 20).
         if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
             value = f"the quote of {name} is not in the answer: {quote[:80]!r}"
         if isinstance(value, str):
@@ -208,6 +209,7 @@ def stands_in(quote: str, answer: str) -> bool:
         start = text.find(f" {part_words} ", place)
         if start < 0:
             return False
+        # The next part must follow this one.
         place = start + len(part_words)
     return True
 
@@ -217,6 +219,7 @@ def _verdicts(
 ) -> dict[str, object]:
     """For each criterion what the last object that names any of them says; objects of one criterion each count together."""
     keys = _keys(requirements)
+    # The last verdict counts: models write drafts first.
     for table in reversed(objects):
         if by_name := _find_named(table, keys):
             return by_name
@@ -226,6 +229,7 @@ def _verdicts(
     by_number: dict[str, object] = {name: item for item in bare if (name := _number_of(item, keys))}
     if by_number:
         return by_number
+    # As many verdicts as criteria, without names: their order is the only key.
     if len(bare) == len(requirements):
         return {f"c{n}": item for n, item in enumerate(bare, start=1)}
     return {}
@@ -291,6 +295,7 @@ def _value(verdict: object, requirement: Requirement) -> float | str:
             first = ("score", "points", "value")
         else:
             first = ("met",)
+        # The usual key first, as a verdict may have several of them.
         verdict = next((verdict[key] for key in (*first, *_RESULT_KEYS) if key in verdict), None)
     if requirement.kind == "0-5":
         return read_amount(verdict, (0.0, 5.0))

@@ -115,6 +115,7 @@ class Exam:
     @property
     def passed(self) -> bool:
         if self.large:
+            # A judge that takes no item has shown nothing.
             return self.judged_count > 0 and not self.failed_kinds
         return self.right >= self.pass_mark and self.resists_injection
 

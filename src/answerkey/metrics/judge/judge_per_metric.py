@@ -68,6 +68,7 @@ class JudgePerMetric:
             )
             for n, scores in zip(places, answers, strict=True):
                 table[n] |= dict(zip(own[n], scores, strict=True))
+        # Back in the order of the requirements, whichever judge decided them.
         return [[row[m] for m in sorted(row)] for row in table]
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:

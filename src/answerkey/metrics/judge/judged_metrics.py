@@ -108,6 +108,7 @@ def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
     kept: dict[str, list[Score]] = {name: [] for name in columns}
     for name, column in columns.items():
         for n, score in enumerate(column):
+            # Two answers may share a call's name; only one answer's scores share its cost.
             call = (n, str(score.details.get("call")))
             again = call in counted and score.details.get("cost")
             kept[name].append(

@@ -44,8 +44,10 @@ class JudgeContext:
 
 def make_judge(spec: object, context: JudgeContext) -> Judge:
     """The judge that `spec` names; raises SettingsError for anything else."""
+    # A judge object passes through, as Python users bring one.
     if hasattr(spec, "rubric") and hasattr(spec, "judge"):
         return cast("Judge", spec)
+    # "http://…" has a colon too, but names no function.
     if isinstance(spec, str) and ":" in spec and "://" not in spec:
         spec = {"call": spec}
     if isinstance(spec, str):
@@ -59,6 +61,7 @@ def make_judge(spec: object, context: JudgeContext) -> Judge:
             str(name): make_judge(each, context) for name, each in table_of(per_metric).items()
         }
         return JudgePerMetric(make_judge(table, context), others)
+    # Taken out of the table: the judge behind the cascade does not know these settings.
     cascade = {key: table.pop(key) for key in _OF_CASCADE if key in table}
     if cascade:
         return _cascade(cascade, table, context)
@@ -138,10 +141,12 @@ def function_judge(
     function: object, name: str = "", settings: JudgeTable | None = None, frame: Frame | None = None
 ) -> Judge:
     """A judge from a function of the prompt, sync or async, or from a chat model with `invoke`. Its replies are not cached."""
+    # A method has attributes of its own; only objects are looked into for `invoke`.
     if inspect.isroutine(function):
         called = function
     else:
         called = getattr(function, "invoke", function)
+    # A class can be called as well, but would return an object instead of a reply.
     if not callable(called) or isinstance(function, type):
         raise SettingsError(
             f'judge: found {type(function).__name__}, expected "local", a preset, settings, or a function of the prompt'
