@@ -43,6 +43,7 @@ def write_reports(
     manifest = read_manifest(folder)
     profile = profile_of(folder)
     remove_strays(folder)
+    # First, as the rows below are read from the database.
     store_labels(folder, read_run_labels(folder).by_majority())
     reader = open_reader(folder)
     read = write_row_files(folder, manifest, profile, reader.numbered_outcomes(stopped=True))
@@ -63,6 +64,7 @@ def write_reports(
     if ready:
         ready(summary)
     fingerprint = dict(summary.run.fingerprint)
+    # The hash of the answers is known only now; comparisons need it in run.json.
     write_manifest(folder, replace(stored_manifest(folder), fingerprint=fingerprint))
     variants = read_variants(folder)
     write_file(folder / "summary.json", json_text(summary_json(summary, variants)))
@@ -102,6 +104,7 @@ def _worst_failures(table: RunTable) -> list[int]:
     """The positions of the failed cases, worst first: errors before the lowest scores."""
     is_failed = ~table.passed & (table.status != Status.SCORED) & (table.status != Status.UNSCORED)
     rows = np.flatnonzero(is_failed)
+    # Errors have no score and come first.
     scores = np.nan_to_num(table.score[rows], nan=-1.0)
     return [int(n) for n in table.n[rows][np.lexsort((table.n[rows], scores))]]
 
@@ -118,6 +121,7 @@ def _summarise(folder: Path, manifest: Manifest, read: ReadRun, *, too_large: bo
         note = f"no report.html: the run has more than {MOST_ON_PAGE:,} cases"
         run = replace(run, notes=(*run.notes, note))
     summary = read.summary.summary(run)
+    # Labels from the viewer win over those of a column.
     labels = read.labels | read_run_labels(folder).by_majority()
     if not labels:
         return summary
