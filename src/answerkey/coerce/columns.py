@@ -47,7 +47,7 @@ def canonical_columns(names: Sequence[str]) -> dict[str, str]:
         if column is None:
             is_known = name.startswith("__") or name in _EXPECTED_BESIDE
             columns[written] = name if is_known else written
-        # Of two columns with one meaning, the table's order decides; the other one is kept as `x_`.
+        # The table's order decides between two names of one column; the other is kept as `x_`.
         elif winners[column] == name and column not in columns.values():
             columns[written] = column
         else:

@@ -99,7 +99,7 @@ def _differs_exactly(expected: Figure, stated: Figure) -> bool:
 def _is_same_time(expected: Figure, stated: Figure) -> bool:
     """20:00 is 8 pm, and may be `at 8`."""
     if expected.dimension == stated.dimension:
-        # Where one of them may be morning or evening, 12 hours make no difference.
+        # A time that may be morning or evening is the same 12 hours later.
         return (expected.value - stated.value) % min(expected.size, stated.size) == 0
     if stated.dimension == CLOCK:
         return expected.count and (60 * expected.value - stated.value) % 720 == 0

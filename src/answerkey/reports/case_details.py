@@ -184,7 +184,7 @@ def _judge_calls(outcome: Outcome) -> list[Details]:
         reasoning = evidence.texts_of(score, "reasoning")
         if not raw and not reasoning:
             continue
-        # A call without a name of its own is told by its reply.
+        # A call without a name of its own is known by its reply.
         call = str(score.details.get("call") or f"{raw}{reasoning}")
         metrics.setdefault(call, []).append(name)
         if call not in calls:

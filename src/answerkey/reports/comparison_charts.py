@@ -79,7 +79,7 @@ def difference_chart(comparison: Comparison) -> Spec | None:
 def _difference_value(metric: str, figures: Difference) -> Spec:
     diff = figures.diff or 0.0
     unit = abs(diff / (figures.d_pooled or 1.0))
-    # Where less is better the sign turns, so that better is always to the right.
+    # The sign turns if less is better, so that better is always to the right.
     if figures.better == "lower":
         unit = -unit
     assert figures.interval is not None

@@ -45,7 +45,7 @@ class MetricMean(Mean):
 class Times:
     """Seconds per answer, over the `n` answers whose time is known."""
 
-    # Both names: summary.json has always had `average`, gates say `mean`.
+    # Both names: the specification of summary.json says `average`, gates say `mean`.
     average: float | None
     mean: float | None
     min: float | None

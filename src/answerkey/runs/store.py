@@ -381,7 +381,7 @@ def _repair(folder: Path, places: Iterable[int] | None) -> RunState:
     rules = RowRules.of_manifest(manifest)
     with closing(sqlite3.connect(rescued, isolation_level=None)) as target:
         create_tables(target)
-        # What can't even be opened leaves an empty database: its cases are asked again.
+        # A file that can't even be opened leaves an empty database: its cases are asked again.
         with suppress(StorageError), closing(open_to_read(folder)) as source:
             salvage(source, places or _all_places(manifest), RunWriter(target, rules))
         state = RunReader(target, rules.repeats, rescued).read_state()
