@@ -58,6 +58,44 @@ def test_to_pandas_gives_the_rows_back() -> None:
     assert {"answer_agreement", "groundedness"} <= set(table.columns)
 
 
+@pytest.mark.parametrize("jobs", [None, 1])  # both paths: scored directly, and by the engine
+def test_results_stand_beside_their_rows_when_a_case_is_left_out(
+    jobs: int | None, tmp_path: Path
+) -> None:
+    frame = FRAME.assign(manual=[False, True, False])
+    run = ak.evaluate(frame, jobs=jobs, progress=False)
+    table = run.to_pandas()
+    pd.testing.assert_frame_equal(table[list(frame.columns)], frame)
+    assert table["id"].fillna("").tolist() == ["data#1", "", "data#3"]
+    assert table["why"].iloc[0] == WHY
+    assert table["why"].iloc[2] == run["data#3"].verdict.why
+    results = table.loc[20].drop(list(frame.columns))
+    assert results.isna().all()
+    on_disk = pd.read_csv(run.save(tmp_path) / "results.csv")
+    assert on_disk["gold"].tolist() == ["25 days", "Your manager"]
+    assert on_disk["why"].tolist() == table["why"].dropna().tolist()
+
+
+def test_to_pandas_with_a_limit_has_only_the_rows_that_were_read() -> None:
+    frame = FRAME.assign(manual=[True, False, False])
+    table = ak.evaluate(frame, limit=2, progress=False).to_pandas()
+    assert list(table.index) == [10, 20]
+    assert table["id"].fillna("").tolist() == ["", "data#2"]
+
+
+def test_a_row_per_message_gives_a_table_of_cases() -> None:
+    frame = pd.DataFrame(
+        {
+            "session": ["a", "a", "a", "a"],
+            "role": ["user", "assistant", "user", "assistant"],
+            "content": ["When is lunch?", "At noon.", "And dinner?", "At seven."],
+        }
+    )
+    table = ak.evaluate(frame, ["answer_length"], progress=False).to_pandas()
+    assert table["question"].tolist() == ["When is lunch?", "And dinner?"]
+    assert "content" not in table.columns
+
+
 def test_the_table_on_disk_has_the_same_columns(tmp_path: Path) -> None:
     run = ak.evaluate(FRAME, progress=False)
     folder = run.save(tmp_path)

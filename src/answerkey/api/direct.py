@@ -14,6 +14,7 @@ from functools import partial
 from logging import getLogger
 from typing import TYPE_CHECKING
 
+from answerkey.api.rows import UserFrame
 from answerkey.api.run import Run
 from answerkey.cases.whole_conversation import CONVERSATION_METRICS
 from answerkey.errors import IncompleteError
@@ -43,7 +44,9 @@ def can_score_directly(suite: Suite, count: int, judge: object) -> bool:
     return is_plain and judge is None and count <= MOST_CASES and not has_conversations
 
 
-def score_directly(suite: Suite, cases: Sequence[Case], frame: object, *, progress: bool) -> Run:
+def score_directly(
+    suite: Suite, cases: Sequence[Case], frame: UserFrame | None, *, progress: bool
+) -> Run:
     """The run of recorded answers; the manifest is made when something asks for it."""
     if not all(map(is_metric, suite.metrics)) or not (suite.metrics or suite.profile):
         suite = _choose(suite, cases)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from answerkey.api.adapters import judge_of, target_of
 from answerkey.api.arguments import Arguments, make_suite
 from answerkey.api.direct import can_score_directly, score_directly
-from answerkey.api.rows import NAME, cases_of, is_pandas
+from answerkey.api.rows import NAME, UserFrame, cases_of, user_frame
 from answerkey.api.run import Run, open_run
 from answerkey.background import on_loop
 from answerkey.coerce.values import is_mapping
@@ -92,6 +92,8 @@ def evaluate(
             f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
             "evaluate(data, target=my_function)"
         )
+    # Before cases are left out: their rows stay in the frame.
+    frame = user_frame(data, cases, limit)
     # Both marks, `manual` and `conversation`, are columns of the user.
     if target is None and any(case.extra for case in cases):
         # As in a suite: a last message of the user that nobody answered is no error.
@@ -120,7 +122,6 @@ def evaluate(
         settings=settings,
     )
     suite, functions = make_suite(arguments)
-    frame = data if is_pandas(data) else None
     with additional_metrics(functions):
         if out is None and target is None and can_score_directly(suite, len(cases), judge):
             return score_directly(suite, cases, frame, progress=progress)
@@ -213,7 +214,7 @@ def _execute(
     out: str | Path | None,
     progress: bool,
     cases: Sequence[Case] = (),
-    frame: object = None,
+    frame: UserFrame | None = None,
 ) -> Run:
     """The run of what is prepared; one that had to stop early is an error that carries it."""
     watch = make_progress(quiet=not progress, only_interactive=True)

@@ -6,7 +6,7 @@ No data frame library is imported here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
@@ -119,6 +119,27 @@ def _rows(data: Any) -> Iterator[object]:
 def is_pandas(data: object) -> bool:
     """Whether the data are a pandas DataFrame."""
     return hasattr(data, "itertuples")
+
+
+@dataclass(frozen=True, slots=True)
+class UserFrame:
+    """The rows of a pandas DataFrame that were read, and the id of the case that each became."""
+
+    rows: Any
+    ids: Sequence[str]
+
+
+def user_frame(data: Any, cases: Sequence[Case], limit: int | None) -> UserFrame | None:
+    """The user's frame; None for other data, and where a row is not a case.
+
+    A row with a conversation becomes several cases, and the messages of a session become fewer.
+    """
+    if not is_pandas(data):
+        return None
+    rows = data.iloc[:limit]
+    if len(rows) != len(cases):
+        return None
+    return UserFrame(rows, [case.id for case in cases])
 
 
 def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:

@@ -17,6 +17,7 @@ from answerkey.types import Json, Outcome, Profile, Status
 if TYPE_CHECKING:
     import pandas
 
+    from answerkey.api.rows import UserFrame
     from answerkey.reports.svg_bars import Plot
     from answerkey.robustness.run import VariantReport
     from answerkey.runs.manifest import Manifest
@@ -38,7 +39,7 @@ class Run:
         manifest: Manifest | Callable[[], Manifest],
         outcomes: Sequence[Outcome] | None = None,
         folder: Path | None = None,
-        frame: object = None,
+        frame: UserFrame | None = None,
     ):
         self._manifest = manifest
         self._outcomes = outcomes
