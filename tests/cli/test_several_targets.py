@@ -65,6 +65,32 @@ def test_each_target_is_a_run_and_the_table_marks_the_cheapest_not_worse(cli, su
     assert [Path(run).name.split("_")[0] for run in cheapest] == ["s-small"]
 
 
+def test_the_gates_of_finished_runs_decide_when_they_are_resumed(cli, suite, tmp_path):
+    gated = ("run", suite, "--no-charts", "-q", "--gate", "pass_rate >= 0.5")
+    assert cli(*gated).code == 1
+    shown = cli(*gated, "--resume")
+    assert shown.code == 1, shown.err
+    assert shown.last_line.startswith("FAIL: 1 of 3 runs failed a gate; ")
+    assert len((tmp_path / "asked.txt").read_text().splitlines()) == 60
+    assert cli("run", suite, "--no-charts", "-q").code == 0
+    assert cli("run", suite, "--no-charts", "-q", "--resume").code == 0
+
+
+def test_the_gates_on_variants_of_finished_runs_decide_when_they_are_resumed(cli, suite, tmp_path):
+    # Every bot is right on the questions as they are, and wrong after a greeting.
+    bots = BOTS.replace("int(q.split()[1]) < right", "q == f'q {q.split()[-1]}'")
+    (tmp_path / "bots.py").write_text(bots)
+    gate = "variants.greeting.drop <= 0.1"
+    gated = ("run", suite, "--no-charts", "-q", "--variants", "greeting", "--gate", gate)
+    first = cli(*gated)
+    assert first.code == 1, first.err
+    asked = (tmp_path / "asked.txt").read_text()
+    shown = cli(*gated, "--resume")
+    assert shown.code == 1, shown.err
+    assert shown.last_line.startswith("FAIL: 3 of 3 runs failed a gate; ")
+    assert (tmp_path / "asked.txt").read_text() == asked
+
+
 @pytest.mark.slow
 def test_a_killed_suite_resumes_in_the_middle_and_asks_nothing_twice(cli, suite, tmp_path):
     command = [sys.executable, "-m", "answerkey", "run", str(suite), "--no-charts", "-q"]

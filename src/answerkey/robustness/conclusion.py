@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
 from answerkey.robustness.run import VariantReport
+from answerkey.runs.summary import GateResult
 from answerkey.text import format_count
 
 
@@ -17,15 +20,19 @@ def conclude_with_variants(ending: Ending, report: VariantReport) -> Ending:
         return Ending(EXIT_INTERRUPTED, f"variants: {finished.partial}; {ending.sentence}")
     if finished.partial:
         return Ending(EXIT_INCOMPLETE, f"variants: {finished.partial}; {ending.sentence}")
-    failed = [gate for gate in report.gates if not gate.passed]
+    return conclude_variant_gates(ending, report.gates)
+
+
+def conclude_variant_gates(ending: Ending, results: Sequence[GateResult]) -> Ending:
+    """The ending of a run whose variants are complete; the worse of the two decides."""
+    if ending.code != EXIT_OK or not results:
+        return ending
+    gates = format_count(len(results), "gate")
+    failed = [gate for gate in results if not gate.passed]
     if failed:
-        gates = format_count(len(report.gates), "gate")
         conditions = ", ".join(
             f"{gate.condition}: {gate.note or format(gate.value, '.4g')}" for gate in failed
         )
         sentence = f"{len(failed)} of {gates} on variants failed ({conditions}); {ending.sentence}"
         return Ending(EXIT_GATE, sentence)
-    if report.gates:
-        gates = format_count(len(report.gates), "gate")
-        return Ending(EXIT_OK, f"{gates} on variants passed; {ending.sentence}")
-    return ending
+    return Ending(EXIT_OK, f"{gates} on variants passed; {ending.sentence}")

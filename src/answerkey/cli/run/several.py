@@ -19,10 +19,11 @@ from answerkey.errors import (
 )
 from answerkey.reports.many import many_text
 from answerkey.reports.write import write_reports
-from answerkey.robustness.conclusion import conclude_with_variants
+from answerkey.robustness.conclusion import conclude_variant_gates, conclude_with_variants
 from answerkey.robustness.record import read_variants
 from answerkey.runs.combinations import combine_targets
 from answerkey.runs.conclusion import conclude
+from answerkey.runs.control import Finished
 from answerkey.runs.resume import run_to_resume
 from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite
@@ -61,13 +62,26 @@ def _run_one(suite: Suite, options: RunOptions) -> tuple[Path, Ending]:
     else:
         folder = None
     if folder is not None and _is_finished(folder, suite):
-        return folder, Ending(EXIT_OK, f"{folder} is finished already", gated=False)
+        say(f"{folder} is finished already")
+        return folder, _end_of_finished(folder, suite, options)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)
     summary = write_reports(finished.folder, charts=options.scoring.charts)
     ending = conclude(finished, summary)
     if variants is not None:
         ending = conclude_with_variants(ending, variants)
     return finished.folder, ending
+
+
+def _end_of_finished(folder: Path, suite: Suite, options: RunOptions) -> Ending:
+    """The ending of a run that is complete: nothing is asked, but its gates still decide."""
+    summary = write_reports(folder, charts=options.scoring.charts)
+    ending = conclude(Finished(folder), summary)
+    if not suite.variants.kinds:
+        return ending
+    record = read_variants(folder)
+    # `_is_finished` has seen the record.
+    assert record is not None
+    return conclude_variant_gates(ending, record.gates)
 
 
 def _is_finished(folder: Path, suite: Suite) -> bool:
