@@ -125,6 +125,23 @@ def test_the_fitted_profile_is_a_profile(tmp_path: Path) -> None:
     )
 
 
+def test_a_group_of_routes_may_have_any_name() -> None:
+    group = 'sales, v1.2 "new"'
+    table = {
+        **TABLE,
+        "routes": {group: ["sales"]},
+        "on": {group: {"pass": 0.9, "criteria": TABLE["criteria"]}},
+    }
+    shares, good = made_rows(300)
+    pairs, scores = pairs_and_scores(shares, route="sales")
+    fit = fit_profile(load_profile(table), pairs, scores, good)
+    rules = next(rules for rules in fit.rules if rules.group == group)
+    fitted = tomllib.loads(fitted_toml(fit, "rag", "mine", "labels.jsonl"))
+    assert fitted["on"][group]["pass"] == rules.pass_mark
+    weights = {line["metric"]: line["weight"] for line in fitted["on"][group]["criteria"]}
+    assert weights == dict(rules.weights)
+
+
 def test_the_command_fits_writes_and_refuses(cli: Cli, write: Write, tmp_path: Path) -> None:
     words = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"]
     rows = []

@@ -86,8 +86,10 @@ def fitted_toml(fit: ProfileFit, base: str, name: str, source: str) -> str:
             parts.append(f"pass = {rules.pass_mark!r}")
             header = "[[criteria]]"
         else:
-            tables.append(f"\n[on.{rules.group}]\npass = {rules.pass_mark!r}")
-            header = f"[[on.{rules.group}.criteria]]"
+            # Quoted: the name of a group may have dots or blanks.
+            group = _quote(rules.group)
+            tables.append(f"\n[on.{group}]\npass = {rules.pass_mark!r}")
+            header = f"[[on.{group}.criteria]]"
         for metric, weight in rules.weights.items():
             tables.append(f"\n{header}\nmetric = {_quote(metric)}\nweight = {weight!r}")
     return "\n".join([*parts, *tables]) + "\n"
