@@ -36,6 +36,14 @@ def test_the_last_label_of_a_person_wins_and_the_majority_decides(tmp_path: Path
     assert read_run_labels(tmp_path).people() == ["ana", "ben", "cleo"]
 
 
+def test_a_label_between_right_and_wrong_is_stored_as_it_is(tmp_path: Path) -> None:
+    for case, label in (("a", 0.5), ("b", 0.7), ("c", 1.0), ("d", 0.0)):
+        add_label(tmp_path, case, label)
+    assert read_run_labels(tmp_path).by_majority() == {"a": 0.5, "b": 0.7, "c": 1.0, "d": 0.0}
+    # Whole numbers stay whole: other programs read this file too.
+    assert '"label": 1,' in (tmp_path / "labels.jsonl").read_text().splitlines()[2]
+
+
 def test_a_tie_has_no_label() -> None:
     labels = RunLabels([CaseLabel("q", 1.0, by="a"), CaseLabel("q", 0.0, by="b")])
     assert labels.by_majority() == {}

@@ -236,7 +236,10 @@ def add_label(run: Path, case: str, label: float | None, note: str = "", by: str
         if len(text) > longest:
             raise InputError(f"{name}: {len(text):,} characters, at most {longest:,}")
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    number = None if label is None else int(label)
+    number = label
+    # 1 and 0 as documented, not 1.0 and 0.0; a label between them stays as it is.
+    if label is not None and label == int(label):
+        number = int(label)
     record = {"id": case, "label": number, "note": note, "at": at}
     if by:
         record["by"] = by
