@@ -52,6 +52,14 @@ class Bread(Table, frozen=True):
     seeds: Annotated[tuple[str, ...], about("What is on top.")] = ()
 
 
+class Toaster(Table, frozen=True):
+    slots: Annotated[int, about("Slices at the same time.")] = 2
+
+
+class Kitchen(Table, frozen=True):
+    toaster: Annotated[Toaster | None, about("A toaster, if there is one.")] = None
+
+
 def read(**given: Any) -> Bread:
     return read_table(Bread, {"flour": "rye", **given}, "[bread]", Path("mill"))
 
@@ -85,6 +93,15 @@ def test_a_mistake_is_one_line_with_what_was_found_and_expected(
 ) -> None:
     with pytest.raises(SettingsError) as caught:
         read(**given)
+    assert str(caught.value) == line
+
+
+def test_an_optional_table_is_read_as_any_other() -> None:
+    assert read_table(Kitchen, {"toaster": {"slots": 4}}, "[kitchen]").toaster == Toaster(4)
+    assert read_table(Kitchen, {"toaster": None}, "[kitchen]").toaster is None
+    with pytest.raises(SettingsError) as caught:
+        read_table(Kitchen, {"toaster": {"slot": 4}}, "[kitchen]")
+    line = '[kitchen.toaster] has no setting "slot"; did you mean "slots"?'
     assert str(caught.value) == line
 
 

@@ -69,8 +69,10 @@ class Setting:
     def read(self, value: object, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
         # msgspec would ignore unknown keys of an inner table; `read_table` reports them.
-        if self.type in Table.__subclasses__():
-            return read_table(self.type, value, _inner_table(where, self.name))
+        table_type = _table_type(self.type)
+        is_unset = value is None and type(None) in _options(self.type)
+        if table_type is not None and not is_unset:
+            return read_table(table_type, value, _inner_table(where, self.name))
         try:
             converted: Any = msgspec.convert(value, self.declared, dec_hook=_convert_path)
             _check_size(converted)
@@ -299,6 +301,14 @@ def _options(kind: object) -> tuple[object, ...]:
     if get_origin(kind) in (Union, UnionType):
         return get_args(kind)
     return (kind,)
+
+
+def _table_type(kind: object) -> type[Table] | None:
+    """The inner table of a setting, as in `UserTable | None`; None for any other setting."""
+    for option in _options(kind):
+        if isinstance(option, type) and issubclass(option, Table):
+            return option
+    return None
 
 
 def choices_of(kind: object) -> tuple[str, ...]:
