@@ -117,6 +117,12 @@ def test_what_is_required_is_named_with_its_help_and_only_a_table_is_a_table() -
         require_path(Path("/nowhere/x"), "faq")
 
 
+def test_none_is_a_setting_that_is_not_set_or_an_error() -> None:
+    assert read_table(EmbeddingTable, {"base_url": None}, "[embedding]") == EmbeddingTable()
+    with pytest.raises(SettingsError, match=r"^\[judge\] base_url = None: expected text$"):
+        read_table(JudgeTable, {"base_url": None}, "[judge]")
+
+
 def test_numbers_past_every_limit_are_refused_on_one_short_line() -> None:
     for huge in (10**400, 10**6000, "9" * 5000):
         with pytest.raises(SettingsError) as caught:
@@ -136,7 +142,7 @@ def test_every_setting_has_a_sentence_of_help(table: type[Table]) -> None:
 
 @pytest.mark.parametrize("table", EVERY_TABLE)
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}]
+    "value", [None, float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}]
 )
 def test_no_value_is_a_crash(table: type[Table], value: Any) -> None:
     for name in settings_of(table):

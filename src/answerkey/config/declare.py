@@ -76,8 +76,10 @@ class Setting:
         try:
             converted: Any = msgspec.convert(value, self.declared, dec_hook=_convert_path)
             _check_size(converted)
-            for check in self.checks:
-                converted = check(converted)
+            # None, where the type allows it, means that the setting is not set.
+            if converted is not None:
+                for check in self.checks:
+                    converted = check(converted)
         except (msgspec.ValidationError, ValueError, OverflowError) as error:
             # A check says in its own words what it expected; msgspec's words are not for users.
             is_own_message = type(error) is ValueError and str(error)
