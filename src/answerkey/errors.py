@@ -97,7 +97,9 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     by_lower_case = {name.lower(): name for name in names}
-    matches = get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
+    matches = get_close_matches(word.lower(), by_lower_case, n=3, cutoff=0.6)
     if not matches:
         return ""
+    # Exchanged letters are the most frequent slip: "modle" means "model", not "mode".
+    matches.sort(key=lambda match: sorted(match) != sorted(word.lower()))
     return f'; did you mean "{by_lower_case[matches[0]]}"?'

@@ -24,6 +24,9 @@ class Finder:
         os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Finder())
+if {usual}:
+    # A test run that was started in the background ignores SIGINT, and so would this process.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv = ["answerkey", "metrics"]
 from answerkey.cli.entry import start
 start()
@@ -40,7 +43,7 @@ start()
     ],
 )
 def test_an_interrupt_while_modules_load(module: str, wrapped: bool) -> None:
-    program = _PROGRAM.format(module=module, wrapped=wrapped)
+    program = _PROGRAM.format(module=module, wrapped=wrapped, usual=True)
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr.lstrip() == "INTERRUPTED: stopped before anything was finished\n"
@@ -49,7 +52,7 @@ def test_an_interrupt_while_modules_load(module: str, wrapped: bool) -> None:
 
 def test_an_ignored_interrupt_stays_ignored() -> None:
     program = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + _PROGRAM.format(
-        module="click", wrapped=False
+        module="click", wrapped=False, usual=False
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

@@ -43,8 +43,15 @@ class ProcessPool:
     def start(self, shard: Path) -> None:
         from answerkey.runs.shard_worker import run_shard  # imports what a run does, and so this
 
-        with _without_main_module():
-            self._running[self._executor.submit(run_shard, self._task, shard)] = shard
+        future: Future[ShardEnd]
+        try:
+            with _without_main_module():
+                future = self._executor.submit(run_shard, self._task, shard)
+        except BrokenProcessPool as error:
+            # The pool may notice a loss between two calls of `wait`, which reports it.
+            future = Future()
+            future.set_exception(error)
+        self._running[future] = shard
 
     def wait(self) -> list[tuple[Path, ShardEnd | None]]:
         done, _ = wait(self._running, timeout=_MOMENT, return_when=FIRST_COMPLETED)
