@@ -19,6 +19,7 @@ from answerkey.experiments.choice import Conclusions, best_setting, draw_conclus
 from answerkey.experiments.plan import METRICS, NAMED, RRF
 from answerkey.experiments.sweep import Sweep, prepare_sweep, run_sweep
 from answerkey.experiments.sweep_files import describe
+from answerkey.experiments.trace import trace
 from answerkey.metrics.ranking.rank import score_rankings
 from answerkey.runs.suite import load_suite
 
@@ -258,6 +259,27 @@ def test_reranker_and_rewriter_are_settings_to_compare(tmp_path: Path) -> None:
     assert (same.stage, lost.stage) == ("rerank", "rewrite")
     assert sweep.values[-2] == pytest.approx(sweep.values[sweep.topk[0]])
     assert sweep.mean("f1")[-1].max() < sweep.mean("f1")[-2].min()
+
+
+def test_the_trace_of_a_rewriter_searches_with_the_text_that_was_measured(tmp_path: Path) -> None:
+    # A language model writes another text each time; so does this one after the 30 questions.
+    (tmp_path / "made_rewriter.py").write_text(
+        "texts = ['the price of the violin'] * 30\n"
+        "def rewrite(question):\n    return texts.pop() if texts else 'nothing at all'\n"
+    )
+    sweep = made_sweep(tmp_path, more='rewriter = "made_rewriter:rewrite"')
+    row = len(sweep.variants) - 1
+    assert sweep.variants[row].stage == "rewrite"
+    traced = trace(sweep, "q4", (row, sweep.ks.index(5)))
+    query = [case.id for case in sweep.cases].index("q4")
+    assert [page.page for page in traced.retrieved] == sweep.ranked_pages(row, query, 5)
+    assert "the price of the violin" in traced.retrieved[0].text
+    scores = [page.fused or 0 for page in traced.retrieved]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 0
+    assert "rewritten the price of the violin" in list(traced.lines())
+    plain = trace(sweep, "q4", (0, sweep.ks.index(5)))
+    assert not any(line.startswith("rewritten") for line in plain.lines())
 
 
 def test_a_reranker_that_is_not_there_is_an_error_before_the_documents_are_read(

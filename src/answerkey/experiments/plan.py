@@ -18,6 +18,7 @@ NAMED = {
 }
 BM25_ALONE = "Pure_Sparse_BM25"
 RRF = "Reciprocal_Rank_Fusion"
+REWRITE = "rewrite"
 STANDARD_K = 5
 STANDARD_ALPHAS = tuple(step / 10 for step in range(11))
 STANDARD_KS = (3, 5, 7, 10, 15, 20)

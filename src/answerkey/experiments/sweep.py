@@ -27,6 +27,7 @@ from answerkey.experiments.page_hits import (
 from answerkey.experiments.plan import (
     BM25_ALONE,
     METRICS,
+    REWRITE,
     SweepPlan,
     Variant,
     list_variants,
@@ -72,7 +73,8 @@ class Sweep:
     `values` holds (variant, K, query, metric); `chosen` (variant, K, query) the metric that
     chooses; `rankings` (variant, query, rank) numbers into `pages`, -1 for none; `milliseconds`
     (variant, query), NaN where not timed. `places` are the settings; `topk` is the variant of the
-    top-K analysis of each index.
+    top-K analysis of each index; `rewritten` are the questions as the rewriter wrote them for each
+    index.
     """
 
     cases: tuple[Case, ...]
@@ -91,6 +93,7 @@ class Sweep:
     quotes: tuple[tuple[str, ...], ...]
     settings: RetrievalTable
     seconds: dict[str, float] = field(default_factory=dict[str, float])
+    rewritten: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -113,6 +116,12 @@ class Sweep:
         """The first `k` pages of one ranking."""
         numbers: list[int] = self.rankings[variant, query, :k].tolist()
         return [self.pages[page] for page in numbers if page >= 0]
+
+    def searched_text(self, variant: int, query: int) -> str:
+        """The text that a variant searched with: the question, or that of the rewriter."""
+        if self.variants[variant].stage == REWRITE:
+            return self.rewritten[self.variants[variant].setup][query]
+        return self.cases[query].question
 
     def alpha_rows(self, setup: int) -> list[int]:
         """The variants of the α of the settings, ascending."""
@@ -249,6 +258,7 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         seconds={
             name: sum(part.seconds[name] for part in measured) for name in measured[0].seconds
         },
+        rewritten={setup: part.rewritten for setup, part in enumerate(measured)},
     )
     return choose_settings(sweep)
 
@@ -307,6 +317,7 @@ class _MeasuredSetup:
     missing_quotes: list[str]
     seconds: dict[str, float]
     stage_milliseconds: dict[int, list[float]]  # by variant, for each question
+    rewritten: list[str]  # empty without a rewriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +339,8 @@ class _SetupSweep:
         self.plan = plan
         self.step = step
         self.questions = prepared.questions
+        # Kept for the trace: a language model would write other texts the next time.
+        self.rewritten: list[str] = []
         grades = [prepared.check.labels[case.id] for case in prepared.cases]
         self.labels: Labels = number_labels(grades, self.index.pages)
         self.quotes: QuoteLabels | None = None
@@ -362,6 +375,7 @@ class _SetupSweep:
                 "fuse_and_measure": time.perf_counter() - searched,
             },
             stage_milliseconds=stage_milliseconds,
+            rewritten=self.rewritten,
         )
 
     def _variants(self) -> list[Variant]:
@@ -430,7 +444,6 @@ class _SetupSweep:
         self.step(f"rewriting with {self.settings.rewriter}")
         rewriter = load_rewriter(self.settings, self.index)
         assert rewriter is not None
-        texts: list[str] = []
         milliseconds: list[float] = []
         for question in self.questions:
             began = time.perf_counter()
@@ -438,10 +451,10 @@ class _SetupSweep:
             milliseconds.append(1000 * (time.perf_counter() - began))
             if not isinstance(text, str):
                 raise InputError(f"the rewriter gave a {type(text).__name__}; expected a text")
-            texts.append(text)
-        staged = self._stage_variant(variant, "rewrite")
+            self.rewritten.append(text)
+        staged = self._stage_variant(variant, REWRITE)
         assert staged.alpha is not None
-        candidates = self.index.candidates(texts, self.settings.pool)
+        candidates = self.index.candidates(self.rewritten, self.settings.pool)
         again = weighted_sum(candidates, [staged.alpha])[0]
         width = ranking.shape[1]  # another question may have more candidates, or fewer
         lacking = max(width - again.shape[1], 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from answerkey.errors import InputError, did_you_mean
 from answerkey.experiments.choice import setting_name
-from answerkey.experiments.plan import METRICS
+from answerkey.experiments.plan import METRICS, REWRITE
 from answerkey.experiments.quote_hits import find_quotes, hits_in_chunks
 from answerkey.experiments.sweep import Setting, Sweep
 from answerkey.experiments.timing import time_searches
@@ -62,6 +62,7 @@ class Trace:
     metrics: dict[str, TracedMetric]
     milliseconds: float | None
     described: str
+    rewritten: str | None  # the text that a rewriter made of the question
 
     def as_json(self) -> dict[str, object]:
         missing = [
@@ -77,6 +78,8 @@ class Trace:
         else:
             taken = f", {self.milliseconds:.1f} ms"
         yield f"query    {self.id}: {self.question}"
+        if self.rewritten is not None:
+            yield f"rewritten {short_label(self.rewritten, _TEXT_LENGTH)}"
         yield f"type     {self.type}"
         yield f"setting  {self.described}{taken}"
         yield f"expected {expected or 'nothing: unlabelled'}"
@@ -133,6 +136,7 @@ def trace(sweep: Sweep, query: str, place: Setting) -> Trace:
         metrics={f"{name}@{k}": TracedMetric(values[name], text) for name, text in sums.items()},
         milliseconds=None if np.isnan(taken) else float(taken),
         described=setting_name(sweep, place),
+        rewritten=sweep.searched_text(place[0], number) if variant.stage == REWRITE else None,
     )
 
 
@@ -177,7 +181,8 @@ def _rank_chunks(sweep: Sweep, place: Setting, number: int) -> list[tuple[int, T
     """Every retrieved chunk, best first, with its page, its text and its scores."""
     variant = sweep.variants[place[0]]
     index = sweep.setups[variant.setup]
-    candidates = index.candidates([sweep.cases[number].question], sweep.settings.pool)
+    text = sweep.searched_text(place[0], number)
+    candidates = index.candidates([text], sweep.settings.pool)
     if variant.alpha is None:
         fused = reciprocal_scores(candidates)
     else:
