@@ -49,6 +49,11 @@ ROWS: list[dict[str, object]] = [
         "tools": [{"name": "search", "arguments": {"q": "x"}, "result": "4 hotels"}],
     },
     {"id": "no tools", "question": "Hello", "expected_tools": []},
+    {"id": "criterion of 0", "question": "How many?", "answer_criteria": {"expected_value": 0}},
+    {"id": "empty answer", "question": "How long?", "answer": ""},
+    {"id": "no tool called", "question": "Hello", "answer": "Hi", "tools": []},
+    {"id": "nothing retrieved", "question": "How long?", "answer": "Hm", "retrieved": []},
+    {"id": "nothing relevant", "question": "How long?", "relevant": []},
     {
         "id": "history",
         "question": "And the battery?",

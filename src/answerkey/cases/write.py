@@ -9,6 +9,7 @@ from pathlib import Path
 from answerkey.cases.hide import hide_in
 from answerkey.files import json_line, replace_file
 from answerkey.types import (
+    AnswerCriteria,
     Case,
     ExpectedCall,
     ExpectedCalls,
@@ -19,9 +20,12 @@ from answerkey.types import (
     Turn,
 )
 
+# An empty value of these says something: an empty answer, no call, nothing retrieved or relevant.
+_MEANINGFUL_WHEN_EMPTY = frozenset({"answer", "tools", "retrieved", "relevant"})
+
 
 def row_of_case(case: Case) -> dict[str, object]:
-    """The columns of a case, by the names under which they are read; empty ones are left out."""
+    """The columns of a case, by the names under which they are read; absent ones are left out."""
     row: dict[str, object] = {
         "id": case.id,
         "question": case.question,
@@ -29,12 +33,12 @@ def row_of_case(case: Case) -> dict[str, object]:
         "type": case.type,
         "expected_route": case.expected_route,
         "acceptable_routes": list(case.acceptable_routes),
-        "relevant": dict(case.relevant) if case.relevant else None,
+        "relevant": None if case.relevant is None else dict(case.relevant),
         "history": [_row_of_turn(turn) for turn in case.history],
         "priority": case.priority,
         "note": case.note,
         "tags": list(case.tags),
-        "answer_criteria": {name: value for name, value in asdict(case.criteria).items() if value},
+        "answer_criteria": _row_of_criteria(case.criteria),
         "criteria": [_row_of_requirement(requirement) for requirement in case.requirements],
         "criteria_threshold": case.criteria_threshold,
         "forbidden_tools": list(case.forbidden_tools),
@@ -43,12 +47,24 @@ def row_of_case(case: Case) -> dict[str, object]:
     }
     if case.recorded is not None:
         row |= _row_of_response(case.recorded)
-    filled = {name: value for name, value in row.items() if value not in (None, "", [], {})}
+    filled = {name: value for name, value in row.items() if not _is_absent(name, value)}
     if case.expected_tools is not None:
         # An empty list means that no tool should be called, so it is written as well.
         filled["expected_tools"] = _rows_of_expected(case.expected_tools)
     # Extra columns first, as they may be called like one of ours that is empty here.
     return {**{name: value for name, value in case.extra.items() if name not in row}, **filled}
+
+
+def _is_absent(name: str, value: object) -> bool:
+    if value is None:
+        return True
+    return name not in _MEANINGFUL_WHEN_EMPTY and value in ("", [], {})
+
+
+def _row_of_criteria(criteria: AnswerCriteria) -> dict[str, object]:
+    # Compared with the default, as 0 is a value: `expected_value = 0`.
+    defaults = asdict(AnswerCriteria())
+    return {name: value for name, value in asdict(criteria).items() if value != defaults[name]}
 
 
 def _row_of_turn(turn: Turn) -> dict[str, object]:
@@ -92,7 +108,7 @@ def _row_of_response(response: Response) -> dict[str, object]:
         "contexts": [_row_of_passage(passage) for passage in response.passages],
         "route": response.route,
         "sources": list(response.sources),
-        "retrieved": list(response.retrieved or ()),
+        "retrieved": None if response.retrieved is None else list(response.retrieved),
         "response_time": response.seconds,
         "prompt_tokens": response.prompt_tokens,
         "completion_tokens": response.completion_tokens,
