@@ -131,6 +131,8 @@ PYTHON: list[tuple[str, Callable[[], object], str]] = [
     ("a case id with a typo", lambda: ak.evaluate(FRAME, ["token_f1"])["data#11"], 'did you mean "data#1"'),
     ("a run that is not there", lambda: ak.open_run("results/x"), "no such file or folder"),
     ("a judge that is a number", lambda: ak.evaluate(FRAME, judge=3), "expected"),
+    ("variants of recorded answers", lambda: ak.evaluate(FRAME, variants=["typos"]), "variants needs a target to ask"),
+    ("a simulated user of recorded answers", lambda: ak.evaluate(FRAME, user={"goal": "know"}), "user needs a target to ask"),
     ("repeats of recorded answers", lambda: ak.evaluate(FRAME, repeats=3), "recorded answers are always the same"),
 ]  # fmt: skip
 

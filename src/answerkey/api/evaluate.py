@@ -18,7 +18,7 @@ from answerkey.api.rows import NAME, UserFrame, cases_of, user_frame
 from answerkey.api.run import Run, open_run
 from answerkey.background import on_loop
 from answerkey.coerce.values import is_mapping
-from answerkey.errors import IncompleteError, InputError
+from answerkey.errors import IncompleteError, InputError, SettingsError
 from answerkey.metrics.registry import additional_metrics
 from answerkey.reports.write import write_reports
 from answerkey.runs.control import Options, Selection, Stop
@@ -91,6 +91,12 @@ def evaluate(
         raise InputError(
             f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
             "evaluate(data, target=my_function)"
+        )
+    if target is None and (variants or user is not None):
+        argument = "variants" if variants else "user"
+        raise SettingsError(
+            f"{argument} needs a target to ask, and there are only recorded answers: "
+            f"evaluate(data, target=my_function, {argument}=…)"
         )
     # Before cases are left out: their rows stay in the frame.
     frame = user_frame(data, cases, limit)
