@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,3 +232,23 @@ def test_bots_that_stream_or_take_the_question_by_name(
     assert quiet([row], "exact_match", target=bot).outcomes[0].response.answer == answer
     inside = asyncio.run(ak.aevaluate([row], "exact_match", target=bot, progress=False))
     assert inside.outcomes[0].response.answer == answer
+
+
+FLAKY_BOT = """
+calls = []
+def answer(question):
+    calls.append(question)
+    raise ConnectionError("down")
+"""
+
+
+@pytest.mark.parametrize(("own", "calls"), [({}, 3), ({"retries": 1}, 2)])
+def test_retries_hold_for_a_target_of_settings(
+    own: dict[str, Any], calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flaky_bot.py").write_text(FLAKY_BOT, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "flaky_bot", raising=False)
+    target = {"call": "flaky_bot:answer", "retry_wait": 0.001, **own}
+    quiet([{"question": "When?", "expected": "Noon"}], target=target, retries=2)
+    assert len(sys.modules["flaky_bot"].calls) == calls

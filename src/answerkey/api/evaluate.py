@@ -105,6 +105,9 @@ def evaluate(
         # As in a suite: a last message of the user that nobody answered is no error.
         answered = leave_out_manual(enumerate(cases), answers_in_cases=True)
         cases = [case for _, case in answered]
+    if retries is not None and is_mapping(target):
+        # The target's own setting wins, as its own timeout does.
+        target = {"retries": retries, **target}
     if isinstance(data, (str, Path)):
         source = str(data)
     else:
