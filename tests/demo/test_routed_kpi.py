@@ -224,3 +224,17 @@ def test_bad_catalogues_are_named(tmp_path: Path, toml: str, told: str) -> None:
 def test_an_empty_folder_of_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.csv or \.parquet"):
         make_routed_kpi({"tables": str(tmp_path), "kpis": "kpis.toml"}, FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", r"^t\.csv: the file is empty"), ("month,x\n", "^no row with a month in t$")],
+)
+def test_a_table_without_rows_is_named(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "t.csv").write_text(text)
+    (tmp_path / "kpis.toml").write_text(
+        '[[kpi]]\nname="a"\ntitle="A"\nroute="r"\nfrom="t"\nmeasure="sum(x)"\nwords=["a"]'
+    )
+    with pytest.raises(InputError, match=told):
+        make_routed_kpi({"tables": "t", "kpis": "kpis.toml"}, tmp_path)

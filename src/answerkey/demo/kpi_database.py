@@ -72,7 +72,10 @@ class KpiDatabase:
             self._owner_sql(f'SELECT {kpi.measure} FROM "{kpi.source}" LIMIT 1', f"kpi {kpi.name}")
         sources = dict.fromkeys(kpi.source for kpi in catalog.kpis)
         days = [self._rows(f'SELECT max(month) FROM "{source}"', [])[0][0] for source in sources]
-        self.latest = max(date.fromisoformat(day[:10]) for day in days if day is not None)
+        dated = [date.fromisoformat(day[:10]) for day in days if day is not None]
+        if not dated:
+            raise InputError(f"no row with a month in {', '.join(sources)}")
+        self.latest = max(dated)
 
     def value(self, kpi: Kpi, period: Period, filters: Filters) -> float | None:
         """The figure; None where no row is left."""
@@ -153,7 +156,10 @@ def _read_csv(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
     A column in which every cell is a number is one of numbers; an empty cell is null.
     """
     with path.open(encoding=encoding_of(path), newline="") as file:
-        names, *rows = csv.reader(file) or [[]]
+        lines = list(csv.reader(file))
+    if not lines:
+        raise InputError(f"{path.name}: the file is empty; expected a header and rows")
+    names, *rows = lines
     if any(len(row) != len(names) for row in rows):
         raise InputError(
             f"{path.name}: not readable as a table: a row has more or fewer cells than the header"
