@@ -347,6 +347,18 @@ def test_a_trace_of_langfuse_with_feedback(tmp_path: Path) -> None:
     assert case.extra["conversation"] == "s-4"
 
 
+def test_a_score_without_a_value_is_no_feedback(tmp_path: Path) -> None:
+    unset = {"name": "user-feedback", "value": None}
+    trace = LANGFUSE_TRACE | {"observations": []}
+    traces = [
+        trace | {"id": "unset", "scores": [unset]},
+        trace | {"id": "later", "scores": [unset, {"name": "user-feedback", "value": 1}]},
+    ]
+    cases = list(read_cases([_write(tmp_path / "langfuse.jsonl", traces)]))
+    assert [case.extra.get("feedback") for case in cases] == [None, "up"]
+    assert [case.extra.get("label") for case in cases] == [None, 1]
+
+
 def test_observations_of_langfuse_alone(tmp_path: Path) -> None:
     (observation, _) = LANGFUSE_TRACE["observations"]
     path = tmp_path / "observations.json"

@@ -348,7 +348,10 @@ def _feedback_of_scores(scores: object, names: frozenset[str]) -> Feedback | Non
         name = first_text(score, ("name", "key")).lower()
         if name in names or name.replace("_", "-") in names:
             value = first_value(score, ("stringValue", "value", "score", "label", "avg"))
-            return read_feedback(0 if value is None and "value" in score else value)
+            feedback = read_feedback(value)
+            # A score whose value is null is no feedback; a later one may be.
+            if feedback is not None:
+                return feedback
     return None
 
 
