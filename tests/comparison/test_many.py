@@ -9,7 +9,7 @@ from tests.support.compare_building import outcome, side
 from answerkey.comparison.many import PASS_RATE, Standing, rank_sides
 from answerkey.comparison.pair import Side
 from answerkey.errors import InputError
-from answerkey.reports.many import many_text
+from answerkey.reports.many import many_text, short_names
 
 CASES = 40
 
@@ -87,6 +87,14 @@ def test_the_text_fits_a_terminal_and_counts_failures():
     table = [line for line in text.splitlines() if line.startswith("a_long_suite_name")]
     assert len(table) == 4
     assert all(len(line) <= 100 for line in table)
+
+
+def test_absolute_and_relative_paths_of_runs_are_mixed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = [str(tmp_path / "results" / "a"), "results/b", "results/c"]
+    assert short_names(paths) == ["a", "b", "c"]
+    apart = ["/elsewhere/a", "results/b"]
+    assert short_names(apart) == apart
 
 
 def run_bot(cli, write, folder, name: str, right: int) -> None:

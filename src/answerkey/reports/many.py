@@ -66,11 +66,13 @@ def format_difference(table: ManyRuns, row: ManyRow) -> str:
 
 def short_names(paths: Sequence[str]) -> list[str]:
     """The paths without the folder that all of them share."""
+    # Absolute and relative paths may be mixed on the command line.
+    absolute = [os.path.abspath(path) for path in paths]
     # The folder of a single path would be the path itself.
-    if len(set(paths)) > 1:
-        shared = os.path.commonpath(paths)
-    else:
-        shared = ""
-    if not shared:
+    if len(set(absolute)) < 2:
         return list(paths)
-    return [os.path.relpath(path, shared) for path in paths]
+    shared = os.path.commonpath(absolute)
+    # Nothing is shared but the root, and a name without its leading slash would mislead.
+    if shared == os.path.dirname(shared):
+        return list(paths)
+    return [os.path.relpath(path, shared) for path in absolute]
