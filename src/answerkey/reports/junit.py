@@ -31,8 +31,8 @@ class JunitFile:
         self._seconds = 0.0
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         self._head = file.tell()
-        # As many blanks as the name has bytes: the name stands in the line that is filled in later.
-        file.write(" " * (_HEAD_LENGTH + len(name.encode())) + "\n")
+        # As many blanks as the escaped name has bytes: it stands in the line that is filled in later.
+        file.write(" " * (_HEAD_LENGTH + len(_attribute(name).encode())) + "\n")
 
     def add(
         self, tests: str, count: int, failures: int, errors: int, seconds: float, skipped: int = 0
