@@ -29,6 +29,21 @@ class CallTotals:
     cost: float | None = None
 
 
+def add_totals(parts: Iterable[CallTotals]) -> CallTotals:
+    """The totals of several judges together."""
+    parts = list(parts)
+    # One without calls used nothing, so that its unknown cost does not make the sum unknown.
+    callers = [part for part in parts if part.calls]
+    return CallTotals(
+        calls=sum(part.calls for part in parts),
+        failed_calls=sum(part.failed_calls for part in parts),
+        cached=sum(part.cached for part in parts),
+        prompt_tokens=total(part.prompt_tokens for part in callers),
+        completion_tokens=total(part.completion_tokens for part in callers),
+        cost=total(part.cost for part in callers),
+    )
+
+
 class Usage:
     """Counts calls, their tokens and cost; replies from the cache cost nothing and are counted apart."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from answerkey.llm.cost_limit import CostLimit
-from answerkey.llm.usage import CallTotals
+from answerkey.llm.usage import CallTotals, add_totals
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.registry import OWN_CRITERION
@@ -49,7 +49,7 @@ class JudgePerMetric:
         """Each judge gets the requirements that are its own."""
         table: list[dict[int, Score]] = [{} for _ in pairs]
         # A judge that is named for several metrics is asked once for all of them.
-        for judge in {id(each): each for each in (self.usual, *self.others.values())}.values():
+        for judge in self._judges():
             own = [
                 [
                     m
@@ -75,7 +75,16 @@ class JudgePerMetric:
         return self._for("prefer").prefer(duels)
 
     def usage(self) -> CallTotals | None:
-        return self.usual.usage()
+        """The totals of all judges together; None where none of them makes calls."""
+        totals = [judge.usage() for judge in self._judges()]
+        parts = [each for each in totals if each is not None]
+        if not parts:
+            return None
+        active = [each for each in parts if each.calls or each.failed_calls or each.cached]
+        # Returned as it is, because the totals of a jury also name its members.
+        if len(active) == 1:
+            return active[0]
+        return add_totals(parts)
 
     def fingerprint(self) -> str:
         others = ", ".join(
@@ -86,6 +95,10 @@ class JudgePerMetric:
     def close(self) -> None:
         for judge in (self.usual, *self.others.values()):
             judge.close()
+
+    def _judges(self) -> list[Judge]:
+        """Each judge once, also one that is named for several metrics."""
+        return list({id(each): each for each in (self.usual, *self.others.values())}.values())
 
     def _for(self, *names: str) -> Judge:
         return next((self.others[name] for name in names if name in self.others), self.usual)

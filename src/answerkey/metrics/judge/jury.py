@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from answerkey.cache import digest
 from answerkey.errors import IncompleteError
 from answerkey.llm.cost_limit import CostLimit
 from answerkey.llm.threads import in_threads
-from answerkey.llm.usage import CallTotals, total
+from answerkey.llm.usage import CallTotals, add_totals
 from answerkey.metrics.judge.judge_per_metric import limit_judges
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.preference_question import Duel
@@ -89,17 +89,8 @@ class Jury:
 
     def usage(self) -> JuryTotals:
         each = {name: judge.usage() for name, judge in zip(self.names, self.judges, strict=True)}
-        used = [usage for usage in each.values() if usage]
-        return JuryTotals(
-            calls=sum(usage.calls for usage in used),
-            failed_calls=sum(usage.failed_calls for usage in used),
-            cached=sum(usage.cached for usage in used),
-            prompt_tokens=total(usage.prompt_tokens for usage in used),
-            completion_tokens=total(usage.completion_tokens for usage in used),
-            cost=total(usage.cost for usage in used),
-            judges=each,
-            lost=dict(self._lost),
-        )
+        together = add_totals(usage for usage in each.values() if usage)
+        return JuryTotals(**asdict(together), judges=each, lost=dict(self._lost))
 
     def fingerprint(self) -> str:
         return f"{self.name} {digest([judge.fingerprint() for judge in self.judges])[:16]}"
