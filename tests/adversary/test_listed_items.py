@@ -1,4 +1,4 @@
-"""The adversary's list of title 34: every item has a test, and the table says which one."""
+"""The adversary's list: every item has a test, and the table says which one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five teams' list of title 33: every item has a test, and the table says which one."""
+"""The five teams' list: every item has a test, and the table says which one."""
 
 from __future__ import annotations
 
