@@ -184,62 +184,93 @@ def doctor_command(
         suite = Path(judge)  # `doctor --judge suite.toml`
         judge = OF_SUITE
     large = exam == "large" or (judge == OF_SUITE and exam is None)
-    judge = None if judge == OF_SUITE else judge
+    if judge == OF_SUITE:
+        judge = None
     settings = _judge_settings(suite, judge, judge_model, api_key_env, judge_mode)
-    opened = None
-    folder = suite.parent if suite else Path()
-    # Without its cache: the exam is about its replies now.
-    uncached = without_cache(settings or "local")
+    examination = _Examination(
+        # Without its cache: the exam is about its replies now.
+        settings=without_cache(settings or "local"),
+        folder=suite.parent if suite else Path(),
+        large=large,
+    )
+    examinee = None
     if not no_exam:
         # Loaded before anything is printed, so that a wrong setting is the only message.
-        opened = load_judge(uncached, folder=folder)
+        examinee = examination.load_judge()
     checks = check_installation()
     if not as_json:
-        for check in checks:
-            if check.status == OK:
-                detail = check.detail
-            else:
-                detail = f"{check.status}: {check.detail}"
-            show(f"{_MARKS[check.status]} {check.name:<22} {detail}")
-    if opened and opened.name != "local":
-        say(f"asking the judge {'sixty' if large else 'ten'} questions …")
-    if opened:
-        tested = examine(opened, large=large)
-    else:
-        tested = None
-    if (
-        tested
-        and tested.exam
-        and isinstance(uncached, Mapping)
-        and uncached.get("mode") == "yes-no"
-    ):
-        in_json = load_judge({**uncached, "mode": "json"}, folder=folder)
-        tested = replace(tested, json_mode=examine(in_json, large=large))
-    if opened and tested and tested.exam and large:
-        remember(opened.fingerprint(), exam=tested.exam.result)
-        if suite is not None and is_run(suite):
-            write_file(suite / BESIDE_RUN, json_text(tested.exam.to_json()))
-            say(f"result: {suite / BESIDE_RUN}")
-    if tested and not as_json:
-        _show_exam(tested)
-    chosen = settings is not None or (large and not no_exam)
-    code, last = _conclusion(checks, tested, chosen=chosen)
+        _show_checks(checks)
+    test = None
+    if examinee is not None:
+        test = examination.hold(examinee)
+        if test.exam is not None and large:
+            _remember_exam(test.exam, examinee, suite)
+    is_chosen = settings is not None or (large and not no_exam)
+    code, verdict = _conclusion(checks, test, chosen=is_chosen)
     if as_json:
-        if tested:
-            judged = tested.as_json(large=large)
-        else:
-            judged = None
-        print_json(
-            {
-                "checks": [asdict(c) for c in checks],
-                "judge": judged,
-                "ok": code == EXIT_OK,
-                "verdict": last,
-            }
-        )
+        judge_json = None if test is None else test.as_json(large=large)
+        _print_report(checks, judge_json, code, verdict)
     else:
-        show(f"\n{last}")
-    raise click.exceptions.Exit(end(Ending(code, last, gated=chosen)))
+        if test is not None:
+            _show_exam(test)
+        show(f"\n{verdict}")
+    raise click.exceptions.Exit(end(Ending(code, verdict, gated=is_chosen)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Examination:
+    """The exam to hold: of which judge, and whether it is the large one."""
+
+    settings: JudgeSettings
+    folder: Path
+    large: bool
+
+    def load_judge(self) -> Judge:
+        return load_judge(self.settings, folder=self.folder)
+
+    def hold(self, judge: Judge) -> JudgeTest:
+        """Examine the judge; one that answers with yes or no is examined in JSON too."""
+        if judge.name != "local":
+            say(f"asking the judge {'sixty' if self.large else 'ten'} questions …")
+        test = examine(judge, large=self.large)
+        if test.exam is None or not isinstance(self.settings, Mapping):
+            return test
+        if self.settings.get("mode") != "yes-no":
+            return test
+        judge_in_json = load_judge({**self.settings, "mode": "json"}, folder=self.folder)
+        return replace(test, json_mode=examine(judge_in_json, large=self.large))
+
+
+def _remember_exam(exam: Exam, judge: Judge, suite_or_run: Path | None) -> None:
+    """Keep the result for the reports of runs with this judge, and beside the run if one is given."""
+    remember(judge.fingerprint(), exam=exam.result)
+    if suite_or_run is not None and is_run(suite_or_run):
+        path = suite_or_run / BESIDE_RUN
+        write_file(path, json_text(exam.to_json()))
+        say(f"result: {path}")
+
+
+def _show_checks(checks: list[InstallationCheck]) -> None:
+    for check in checks:
+        if check.status == OK:
+            detail = check.detail
+        else:
+            detail = f"{check.status}: {check.detail}"
+        show(f"{_MARKS[check.status]} {check.name:<22} {detail}")
+
+
+def _print_report(
+    checks: list[InstallationCheck], judge: dict[str, object] | None, code: int, verdict: str
+) -> None:
+    """Print the result of `--json`."""
+    print_json(
+        {
+            "checks": [asdict(check) for check in checks],
+            "judge": judge,
+            "ok": code == EXIT_OK,
+            "verdict": verdict,
+        }
+    )
 
 
 def _judge_settings(
