@@ -98,56 +98,31 @@ def prepare(
     source = cases or partial(select_cases, suite, selection)
     gates = parse_gates(suite.gate)
     repeats = Repeats.of_table(suite.run)
-    kind = kind_of(suite.target)
-    live = target is not None or kind != "recorded"
+    live = target is not None or kind_of(suite.target) != "recorded"
     if new and repeats.times > 1 and not live:
         raise SettingsError(
             "[run] repeats needs a target that can be asked; recorded answers are always the same"
         )
     if new and scores_conversations(suite):
         source = partial(_with_conversation_rows, source, live)
-    # A target may report a route that is not known before it is asked or its file is read.
-    if kind == "recorded":
-        any_route = "answers" in suite.target
-    else:
-        any_route = kind not in _WITHOUT_ROUTES
-    groups = KnownGroups(whole=selection.whole, open=any_route)
-    survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
-    goals: dict[str, str] = {}
-    recorded_scores: dict[str, float] = {}
-    # One pass collects everything: the files may be too large to keep.
-    for _, case in source():
-        survey.add(case)
-        groups.add(case)
-        if not live and case.extra:
-            recorded_scores |= read_recorded_scores(case.extra)
-        if suite.user is not None and case.extra.get("goal"):
-            goals[case.id] = str(case.extra["goal"])
+    all_cases = _AllCases(suite, selection, live=live)
+    all_cases.read(source)
+    survey = all_cases.survey
     needs_answers = new and not live and "answers" not in suite.target
     survey.check(" ".join(suite.cases), needs_answers=needs_answers)
-    # The profile depends on what the cases have, so it is chosen after the survey.
-    suite = choose_scoring(suite, survey.choice)
-    if new:
-        suite = _let_judge_decide(suite, judge)
-    if suite.profile is None:
-        profile = None
-    else:
-        profile = load_profile(suite.profile, suite.folder)
-    # Recorded grades stand in for a judge, so this comes before the scorer is made.
-    suite = _use_recorded_grades(suite, profile, judge, recorded_scores)
-    suite = _with_recorded_scores(suite, recorded_scores)
+    suite, profile = _settle_scoring(suite, all_cases, judge, new=new)
     scorer = make_scorer(suite, profile, judge)
     warnings: tuple[str, ...] = ()
     try:
         if new:
             _refuse_unused_judge(suite, judge, scorer)
-            warnings = check_gates(gates, groups, scorer.plan.names, profile, repeats)
+            warnings = check_gates(gates, all_cases.groups, scorer.plan.names, profile, repeats)
             warnings += tuple(survey.warnings(suite.metrics))
         target = target or make_target(
             suite.target, suite.folder, read_responses, suite.run.timeout
         )
         if new and suite.user is not None:
-            target = _with_simulated_user(target, suite, goals, judge)
+            target = _with_simulated_user(target, suite, all_cases.goals, judge)
     # The scorer may hold models and connections; a refused suite must not leak them.
     except BaseException:
         scorer.close()
@@ -166,6 +141,52 @@ def prepare(
         columns=survey.columns.columns(),
         order=survey.order,
     )
+
+
+class _AllCases:
+    """Everything that a run must know about its cases, from one pass: the files may be too large to keep."""
+
+    def __init__(self, suite: Suite, selection: Selection, *, live: bool) -> None:
+        self.survey = CaseSurvey(live=live, cluster=suite.statistics.cluster)
+        self.groups = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
+        self.goals: dict[str, str] = {}  # of the simulated user, by case
+        # Names of scores of an earlier tool; a dict keeps their order.
+        self.recorded_scores: dict[str, None] = {}
+        self._is_live = live
+        self._has_user = suite.user is not None
+
+    def read(self, source: CaseSource) -> None:
+        for _, case in source():
+            self.survey.add(case)
+            self.groups.add(case)
+            if not self._is_live and case.extra:
+                self.recorded_scores |= dict.fromkeys(read_recorded_scores(case.extra))
+            if self._has_user and case.extra.get("goal"):
+                self.goals[case.id] = str(case.extra["goal"])
+
+
+def _may_report_any_route(suite: Suite) -> bool:
+    """Whether the target may report a route that is not known before it is asked or its file is read."""
+    kind = kind_of(suite.target)
+    if kind == "recorded":
+        return "answers" in suite.target
+    return kind not in _WITHOUT_ROUTES
+
+
+def _settle_scoring(
+    suite: Suite, cases: _AllCases, judge: Any, *, new: bool
+) -> tuple[Suite, Profile | None]:
+    """The suite with the metrics, profile and judge that fit its cases, and the loaded profile."""
+    suite = choose_scoring(suite, cases.survey.choice)
+    if new:
+        suite = _let_judge_decide(suite, judge)
+    if suite.profile is None:
+        profile = None
+    else:
+        profile = load_profile(suite.profile, suite.folder)
+    # Recorded grades stand in for a judge, so this comes before the scorer is made.
+    suite = _use_recorded_grades(suite, profile, judge, cases.recorded_scores)
+    return _with_recorded_scores(suite, cases.recorded_scores), profile
 
 
 def _fingerprint(
