@@ -23,7 +23,17 @@ from answerkey.profiles.decide import decide_verdict, describe_errors, verdict_o
 from answerkey.profiles.load import load_profile
 from answerkey.runs.ask import Answered
 from answerkey.runs.suite import Suite
-from answerkey.types import Case, Outcome, Pair, Profile, Response, Score, Status, Verdict
+from answerkey.types import (
+    Case,
+    Outcome,
+    Pair,
+    Profile,
+    Requirement,
+    Response,
+    Score,
+    Status,
+    Verdict,
+)
 from answerkey.user_code import import_from
 
 T = TypeVar("T")
@@ -222,55 +232,66 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
         rules = profile or load_profile("route-aware")
         provided |= {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
-    judge_name = "none"
-    asks_network = False
     embedding = "none"
-    closing: list[Any] = []
-    judge_is_local = suite.judge in ("local", {"preset": "local"})
-    local = judge is None and judge_is_local and "judge" in needed
-    judge_needs_models = judge is None and "judge" in needed and uses_local_models(suite.judge)
-    if ("embed" in needed or judge_needs_models) and (
-        embed := _embedder(suite.embedding, metrics, notes, suite.folder)
-    ) is not None:
-        provided["embed"] = embed
-        embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     entailment = ""
+    judge_needs_models = judge is None and "judge" in needed and uses_local_models(suite.judge)
+    if "embed" in needed or judge_needs_models:
+        embed = _embedder(suite.embedding, metrics, notes, suite.folder)
+        if embed is not None:
+            provided["embed"] = embed
+            embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     needs_pair_model = "pair_model" in needed or judge_needs_models
     if needs_pair_model and suite.entailment["model"] != PACKAGED_NAME:
         provided["pair_model"], entailment = _load_pair_model(suite)
-    # The suite's settings win over those of its profile.
-    settings = {**(profile.settings if profile else {}), **suite.settings}
-    of_facts = [
-        metric.name for metric in metrics if metric.package == "facts" and "facts" in settings
-    ]
-    must_judge = (
-        any(metric.keywords().get("judge") for metric in metrics)
-        or any(each.judged for each in suite.criteria)
-        or bool(of_facts)
-    )
-    if "judge" in needed and (judge or suite.judge or must_judge):
-        made = judge or _load_suite_judge(suite, provided)
-        provided["judge"] = made
-        judge_name = made.fingerprint()
-        asks_network = not local
-        closing.append(made)
+    settings, of_facts = _settings_of_metrics(suite, profile, metrics, own)
+    is_local = judge is None and suite.judge in ("local", {"preset": "local"})
+    if "judge" in needed and (
+        judge or suite.judge or of_facts or _must_judge(metrics, suite.criteria)
+    ):
+        provided["judge"] = judge or _load_suite_judge(suite, provided)
         if suite.run.max_cost is not None:
-            _limit_cost(made, suite.run.max_cost)
-    if local:
-        notes.append("judged by `local`, a deterministic judge with no language model")
-    # [settings.criteria] and [settings.facts] hold for all metrics of that kind.
-    settings |= {name: settings["criteria"] for name in own if "criteria" in settings}
-    settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
-    plan = make_plan(names, provided, settings)
+            _limit_cost(provided["judge"], suite.run.max_cost)
+        if is_local:
+            notes.append("judged by `local`, a deterministic judge with no language model")
+    used_judge = provided.get("judge")
+    if used_judge is None:
+        judge_name = "none"
+        closing: tuple[Any, ...] = ()
+    else:
+        judge_name = used_judge.fingerprint()
+        closing = (used_judge,)
     return Scorer(
         profile=profile,
-        plan=plan,
+        plan=make_plan(names, provided, settings),
         judge=judge_name,
         embedding=embedding,
         entailment=entailment,
         notes=tuple(notes),
-        asks_network=asks_network,
-        closing=tuple(closing),
+        asks_network=used_judge is not None and not is_local,
+        closing=closing,
+    )
+
+
+def _settings_of_metrics(
+    suite: Suite, profile: Profile | None, metrics: list[Metric], own: list[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The settings of each metric, and the metrics that the settings of facts hold for."""
+    # The suite's settings win over those of its profile.
+    settings: dict[str, Any] = {**(profile.settings if profile else {}), **suite.settings}
+    of_facts: list[str] = []
+    if "facts" in settings:
+        of_facts = [metric.name for metric in metrics if metric.package == "facts"]
+    # [settings.criteria] and [settings.facts] hold for all metrics of that kind.
+    if "criteria" in settings:
+        settings |= dict.fromkeys(own, settings["criteria"])
+    settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
+    return settings, of_facts
+
+
+def _must_judge(metrics: list[Metric], criteria: Sequence[Requirement]) -> bool:
+    """Whether a metric cannot be computed without a judge."""
+    return any(metric.keywords().get("judge") for metric in metrics) or any(
+        each.judged for each in criteria
     )
 
 
