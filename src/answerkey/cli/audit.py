@@ -24,6 +24,7 @@ from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, CaseFinding,
 from answerkey.text import format_count
 
 if TYPE_CHECKING:
+    from answerkey.embed import Embedder
     from answerkey.testsets.audit.accepted import AuditDecision, Key
     from answerkey.types import Case
 
@@ -105,30 +106,17 @@ def audit_command(
       answerkey audit cases.csv --documents docs --fix q17 --fixed corrected.jsonl
     """
     from answerkey.cases import read_cases
-    from answerkey.embed import load_embedder
     from answerkey.entailment.load import load_pair_model
-    from answerkey.testsets.audit.accepted import (
-        AuditDecision,
-        audit_file,
-        choose_findings,
-        read_accepted,
-        read_decisions,
-        store_decision,
-    )
+    from answerkey.testsets.audit.accepted import audit_file, read_accepted, read_decisions
     from answerkey.testsets.audit.document_set import find_documents, read_documents
     from answerkey.testsets.audit.run_audit import audit_cases
 
     store = audit_file(cases)
-    embed = None
-    if model != "none":
-        if model:
-            embed = load_embedder(model)
-        else:
-            embed = load_embedder()
+    embed = _load_embedder(model)
     source = documents or find_documents(cases)
-    listed_cases = list(read_cases(cases))
+    case_list = list(read_cases(cases))
     audit = audit_cases(
-        listed_cases,
+        case_list,
         documents=None if source is None else read_documents(source),
         embed=embed,
         accepted=read_accepted(store),
@@ -137,17 +125,13 @@ def audit_command(
         pair_model=load_pair_model(entailment) if entailment else None,
     )
     if accepted_names:
-        audit = _accept(audit, accepted_names, note, cases)
-    for name in fixed_names:
-        for finding in choose_findings(audit.findings, name):
-            store_decision(store, finding, f"to fix: {finding.fix}", AuditDecision.FIX)
+        audit = _accept(audit, accepted_names, note, store)
+    if fixed_names:
+        _mark_to_fix(audit, fixed_names, store)
     if fixed is not None:
-        _write_fixed(fixed, listed_cases, audit, read_decisions(store))
+        _write_fixed(fixed, case_list, audit, read_decisions(store))
     if save:
-        from answerkey.testsets.audit.saved_audit import save_audit
-
-        saved = save_audit(store.parent, audit)
-        say(f"findings written to {saved}; look at them: answerkey view {saved.parent}")
+        _save(audit, store.parent)
     if as_json:
         print_json(audit.as_json())
     elif not quiet:
@@ -157,21 +141,41 @@ def audit_command(
     raise click.exceptions.Exit(end(Ending(code, audit.sentence, gated=gate)))
 
 
+def _load_embedder(model: str | None) -> Embedder | None:
+    """The embedding model of `--model`; None for "none", and the packaged one without a name."""
+    from answerkey.embed import load_embedder
+
+    if model == "none":
+        return None
+    if not model:
+        return load_embedder()
+    return load_embedder(model)
+
+
 def _ignore(_: str) -> None:
     """Drop the progress."""
 
 
-def _accept(audit: Audit, names: tuple[str, ...], note: str, cases: tuple[str, ...]) -> Audit:
+def _accept(audit: Audit, names: tuple[str, ...], note: str, store: Path) -> Audit:
     """Store the decisions, and return the findings that are left."""
     from dataclasses import replace
 
-    from answerkey.testsets.audit.accepted import audit_file, choose_findings, store_decision
+    from answerkey.testsets.audit.accepted import choose_findings, store_decision
 
     chosen = [finding for name in names for finding in choose_findings(audit.findings, name)]
     for finding in chosen:
-        store_decision(audit_file(cases), finding, note)
+        store_decision(store, finding, note)
     left = tuple(finding for finding in audit.findings if finding not in chosen)
     return replace(audit, findings=left, accepted=audit.accepted + len(chosen))
+
+
+def _mark_to_fix(audit: Audit, names: tuple[str, ...], store: Path) -> None:
+    """Store that these findings are to be fixed by `--fixed`."""
+    from answerkey.testsets.audit.accepted import AuditDecision, choose_findings, store_decision
+
+    for name in names:
+        for finding in choose_findings(audit.findings, name):
+            store_decision(store, finding, f"to fix: {finding.fix}", AuditDecision.FIX)
 
 
 def _write_fixed(
@@ -187,6 +191,14 @@ def _write_fixed(
     say(f"{format_count(result.applied, 'fix', 'fixes')} applied, written to {path}")
     for finding in result.left:
         say(f"to fix by hand: {finding.id}  {finding.kind.value}: {finding.fix}")
+
+
+def _save(audit: Audit, folder: Path) -> None:
+    """Write audit.json, and say how to look at it."""
+    from answerkey.testsets.audit.saved_audit import save_audit
+
+    path = save_audit(folder, audit)
+    say(f"findings written to {path}; look at them: answerkey view {path.parent}")
 
 
 def describe_audit(audit: Audit, most: int = _LISTED) -> str:
