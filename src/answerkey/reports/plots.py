@@ -44,7 +44,7 @@ def write_plots(folder: Path, charts: Mapping[str, Spec]) -> list[Path]:
         for old in set(folder.glob("*.png")) - set(images):
             old.unlink()
         for path, data in images.items():
-            # A picture can be drawn again, so it need not be on the disk before the next one.
+            # A chart can be drawn again, so it need not be on the disk before the next one.
             write_file(path, data, durable=False)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from None
