@@ -79,7 +79,7 @@ def clip_passage(passage: SourcePassage) -> str:
     else:
         title = ""
     text = f"{title}{passage.text}"[:_LONGEST_PASSAGE]
-    # A document could end the passage early and go on with instructions to the judge.
+    # A document could end the passage early and continue with instructions to the judge.
     return text.replace("</passage>", "</ passage>")
 
 
