@@ -40,6 +40,7 @@ def test_the_bot_is_not_executed(
     ended = here("run", suite, "--dry-run")
     assert ended.is_clean(), ended.err
     assert ended.code == 0, ended.lines
+    assert b"recorded target" not in ended.out
     assert not touched.exists()
 
 

@@ -14,7 +14,7 @@ from answerkey.runs.control import Options
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
-from answerkey.targets.resolve import check_target
+from answerkey.targets.resolve import check_target, kind_of
 from answerkey.text import format_count
 
 _CHARACTERS_PER_TOKEN = 4  # English text; an estimate
@@ -130,7 +130,7 @@ def _plan_as_json(
 ) -> dict[str, object]:
     return {
         "cases": prepared.count,
-        "target": _name_target(prepared.suite),
+        "target": kind_of(prepared.suite.target),
         "workers": prepared.suite.run.workers,
         "first": sample.first,
         "variants": 0 if variants is None else variants.count,
@@ -138,10 +138,6 @@ def _plan_as_json(
         "profile": prepared.profile.name if prepared.profile else None,
         **estimate.as_json(),
     }
-
-
-def _name_target(suite: Suite) -> object:
-    return suite.target.get("kind", "recorded")
 
 
 def _show_questions(prepared: Prepared, variants: VariantRun | None) -> None:
@@ -152,7 +148,7 @@ def _show_questions(prepared: Prepared, variants: VariantRun | None) -> None:
         often = f", {prepared.repeats.times} times each,"
     show(
         f"{format_count(prepared.count, 'case')} would be sent{often} to the "
-        f"{_name_target(suite)} target, {suite.run.workers} at a time"
+        f"{kind_of(suite.target)} target, {suite.run.workers} at a time"
     )
     if variants is None:
         return
