@@ -175,8 +175,12 @@ def test_a_killed_worker_repeats_at_most_its_chunk(log, write, tmp_path):
 
 # Workers of a Ray that is running keep their modules: another name is another module.
 def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_path):
-    write("always_deadly.py", DEADLY.replace('open(flag, "w").close()', "pass"))
-    head = 'modules = ["always_deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
+    # A name of its own: a metric of another test may be registered in the same process.
+    always = DEADLY.replace('open(flag, "w").close()', "pass").replace(
+        '"deadly"', '"always_deadly"'
+    )
+    write("always_deadly.py", always)
+    head = 'modules = ["always_deadly"]\n' + SUITE.replace('"token_f1"', '"always_deadly"')
     suite = load_suite(log(suite=head))
     finished = execute_suite(suite, on_ray(2))
     assert "3 processes ended unexpectedly in the shard" in finished.partial
