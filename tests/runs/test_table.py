@@ -1,9 +1,11 @@
 """The columns of a run."""
 
+from dataclasses import fields
+
 import numpy as np
 
 from answerkey.runs.case_row import CaseRow, Stage, case_row
-from answerkey.runs.table import RunTable, table_of_run
+from answerkey.runs.table import RunTable, TableBuilder, table_of_run
 from answerkey.types import Case, Outcome, Part, Response, Score, Status, Verdict
 
 
@@ -20,11 +22,23 @@ def outcome(n, status="PASSED", score=0.9, **more):
 
 
 def test_a_number_that_is_not_known_is_none_and_not_zero():
-    table = table_of_run([outcome(0, seconds=0.0), outcome(1, "ERROR", None)])
-    assert table.number("seconds", 0) == 0.0
-    assert table.number("seconds", 1) is None
+    table = table_of_run([outcome(0, "FAILED", 0.0), outcome(1, "ERROR", None)])
+    assert table.number("score", 0) == 0.0
     assert table.number("score", 1) is None
     assert table.judged.tolist() == [True, False]
+
+
+def test_a_table_can_be_read_while_outcomes_are_added():
+    builder = TableBuilder()
+    builder.add(outcome(0, seconds=1.0))
+    first = builder.table()
+    builder.add(outcome(1, scores={"m": Score(0.5), "late": Score(1.0)}))
+    second = builder.table()
+    assert first.id.tolist() == ["c0"]
+    assert second.id.tolist() == ["c0", "c1"]
+    assert second.metrics["m"].values.tolist() == [0.9, 0.5]
+    assert [second.metrics["late"].at(row) for row in range(2)] == [None, 1.0]
+    assert second.times.tolist() == [1.0]
 
 
 def test_no_value_says_why_error_or_not_applicable_or_not_measured():
@@ -71,8 +85,11 @@ def test_the_table_of_no_cases_has_every_column():
 def test_columns_follow_the_names_of_the_row():
     row = case_row(7, outcome(3, "FAILED", 0.2), stage=Stage.STOPPED)
     table = table_of_run([outcome(3, "FAILED", 0.2)])
-    for name in CaseRow._fields:
-        assert len(getattr(table, name)) == 1, name
+    columns = {each.name for each in fields(RunTable)}
+    for name in columns.intersection(CaseRow._fields):
+        expected = row.n - 7 if name == "n" else getattr(row, name)
+        assert getattr(table, name).tolist() == [expected], name
+    assert columns - set(CaseRow._fields) == {"times", "time_rows", "metrics"}
     assert (row.n, row.stage, row.status, row.reason) == (
         7,
         "stopped",

@@ -199,11 +199,9 @@ class SummaryBuilder:
         self._builder = TableBuilder(scale=scale, cluster_column=self._run.cluster)
         self._answers = SetDigest()
         self._judge = JudgeTally()
-        self._table: RunTable | None = None
 
     def add(self, outcome: Outcome, n: int | None = None) -> None:
         """Add the outcome of a case; `n` is its position, by default the next one."""
-        self._table = None  # made anew when somebody asks for it
         self._builder.add(outcome, n)
         for attempt in outcome.attempts or (outcome,):
             self._judge.add(attempt)
@@ -212,9 +210,7 @@ class SummaryBuilder:
     @property
     def table(self) -> RunTable:
         """The table of the outcomes so far."""
-        if self._table is None:
-            self._table = self._builder.table()
-        return self._table
+        return self._builder.table()
 
     def summary(self, run: RunInfo | None = None) -> Summary:
         """The summary; `run` replaces what is known about the run besides its outcomes."""
