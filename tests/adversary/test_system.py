@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from tests.adversary.attack import write_suite
 
+import answerkey
+
 BOT = "def answer(question):\n    return 'It is fine.'\n"
 HALF = "\\ud800"
 
@@ -61,6 +63,9 @@ def test_no_thread_can_be_started(
 def test_a_folder_that_may_not_be_read_or_written(
     tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sources = Path(answerkey.__file__).parent
+    if not all(folder.stat().st_mode & stat.S_IXOTH for folder in (sources, *sources.parents)):
+        pytest.skip(f"{sources} is in a private folder: another user cannot load the program")
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
             folder.chmod(folder.stat().st_mode | 0o055)

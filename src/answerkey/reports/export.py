@@ -71,11 +71,14 @@ def _write_parquet(folder: Path, path: Path, outcomes: Iterator[NumberedOutcome]
     aside = path.with_name(f".{path.name}.part")
     count = 0
     try:
-        writer: Any = parquet.ParquetWriter(aside, outcome_schema(metrics), compression="zstd")
-        with writer:
-            for chunk in in_chunks(outcomes, _AT_ONCE):
-                writer.write_table(outcome_table(metrics, chunk))
-                count += len(chunk)
+        # An open file: pyarrow takes a path such as "http:/x" for an address.
+        with aside.open("wb") as file:
+            schema = outcome_schema(metrics)
+            writer: Any = parquet.ParquetWriter(file, schema, compression="zstd")
+            with writer:
+                for chunk in in_chunks(outcomes, _AT_ONCE):
+                    writer.write_table(outcome_table(metrics, chunk))
+                    count += len(chunk)
         aside.replace(path)
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
