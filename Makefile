@@ -10,10 +10,10 @@ demo: $(CORE)  ## score the shipped example world, offline
 	$(BIN)/answerkey demo
 
 test: $(READY) lint  ## everything, as CI runs it
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 3 --dist loadgroup
 
 quick: $(READY)  ## the fast tests only
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .
