@@ -130,10 +130,7 @@ def measure_injected(test_set: TestSet, inject: Inject) -> str:
             for number, case in enumerate(cases)
         }
         matches = match_labels(cases, labels, documents)
-        errors = [
-            match.error_probability(has_answer=bool(case.expected))
-            for case, match in zip(cases, matches, strict=True)
-        ]
+        errors = [match.error_probability for match in matches]
         areas.append(area_under_curve(errors, injected))
         first = sorted(range(len(cases)), key=lambda number: -errors[number])[: len(injected)]
         precisions.append(len(injected.intersection(first)) / len(injected))

@@ -24,7 +24,7 @@ from answerkey.testsets.generate.offline import GenerateSettings, RealQuestions,
 from answerkey.testsets.generate.report import GenerationReport
 from answerkey.testsets.generate.source_passages import split_passages
 from answerkey.testsets.generate.with_judge import JudgeOptions, generate_with_judge
-from answerkey.testsets.generate.write_cases import write_made_cases
+from answerkey.testsets.generate.write_cases import check_case_file, write_made_cases
 
 
 def audit(
@@ -83,8 +83,8 @@ def generate(
     texts and definitions as queries, with the passage as the label. With a judge, questions with
     answers and verbatim quotes, each of which passed five checks.
 
-    - `documents`: as in `audit`. `out`: the case file to write; `cases.passages.jsonl` beside it
-      has the passages without the titles that serve as queries.
+    - `documents`: as in `audit`. `out`: the case file to write, a new `.jsonl`;
+      `cases.passages.jsonl` beside it has the passages without the titles that serve as queries.
     - `judge`: a preset, a dict of settings, a chat client, or a function from prompt to text. A
       generation that stops leaves a journal beside `out`, and the same call resumes it.
     - `like`: real questions, to compare word overlap and, with 30 or more labelled ones, the order
@@ -97,13 +97,16 @@ def generate(
     ['Leave days']
     """
     report_progress = step or _ignore
+    path = None if out is None else Path(out)
+    # Checked first: afterwards the judge would have been paid for nothing.
+    if path is not None:
+        check_case_file(path)
     pages = read_documents(documents)
     settings = GenerateSettings(count, tuple(kinds), seed)
     real = RealQuestions()
     if like is not None:
         real = RealQuestions(cases_of(like, None), pages)
     embed = _load_model(embedding)
-    path = None if out is None else Path(out)
     if judge is None:
         report = generate_offline(pages, settings, real=real, embed=embed, step=report_progress)
     else:

@@ -77,6 +77,24 @@ def test_a_wrong_label_is_found_without_an_expected_answer() -> None:
     assert kinds(audit_one(case)) == [FindingKind.UNSUPPORTED]
 
 
+def test_a_quote_of_the_labelled_passage_settles_a_vague_question() -> None:
+    vague: dict[str, object] = {"question": "Leave: the number of days", "relevant": ["leave#sick"]}
+    assert kinds(audit_one(vague)) == [FindingKind.UNSUPPORTED]
+    quote = "A doctor's note is needed from the fourth day"
+    assert kinds(audit_one({**vague, "quotes": [quote]})) == []
+    # A quote of another passage than the labelled one shows the error.
+    finding = audit_one({**vague, "quotes": ["Goods can be sent back within 45 days"]}).findings[0]
+    assert finding.better_label == "shop#returns"
+    assert "fits the quote less" in finding.evidence
+    assert "expected answer" not in finding.evidence + finding.fix
+
+
+def test_a_question_alone_is_never_told_to_correct_its_answer() -> None:
+    finding = audit_one({"question": ANNUAL["question"], "relevant": ["shop#pay"]}).findings[0]
+    assert "fits the question less" in finding.evidence
+    assert "label it instead or as well" in finding.fix
+
+
 def test_two_labels_that_complete_each_other_are_no_finding() -> None:
     case = {
         "id": "both",

@@ -128,7 +128,7 @@ def test_the_report_is_complete(docs: Path, cli: Callable[..., Any], tmp_path: P
 def test_json_has_cases_and_figures(docs: Path, cli: Callable[..., Any], tmp_path: Path) -> None:
     shown = cli("generate", docs, "--out", tmp_path / "c.jsonl", "--json", "--model", "none")
     assert shown.json["retrieval_only"] is True
-    assert shown.json["tried"] == len(shown.json["cases"])
+    assert shown.json["tried"] == len(shown.json["cases"]) + sum(shown.json["rejected"].values())
     assert shown.json["kinds"]["faq"] == 2
 
 
@@ -142,11 +142,62 @@ def test_an_existing_suite_is_not_overwritten(
     assert suite.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("cases.csv", "a name that ends in .jsonl"),
+        ("nowhere/cases.jsonl", "create it first"),
+        ("mine.jsonl", "mine.jsonl exists"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_an_error_before_the_judge_is_asked(
+    docs: Path, tmp_path: Path, out: str, message: str
+) -> None:
+    (tmp_path / "mine.jsonl").write_text("{}")
+
+    def judge(prompt: str) -> str:
+        raise AssertionError("the judge was asked")
+
+    with pytest.raises(ak.AnswerkeyError, match=message):
+        ak.generate(docs, out=tmp_path / out, judge=judge)
+    assert (tmp_path / "mine.jsonl").read_text() == "{}"
+
+
+def test_an_unknown_kind_is_named(docs: Path) -> None:
+    with pytest.raises(ak.AnswerkeyError, match=r'"headings".*did you mean "heading"'):
+        ak.generate(docs, embedding="none", kinds=["headings"])
+
+
+def test_every_text_that_became_no_case_is_counted_by_reason(tmp_path: Path) -> None:
+    section = "All staff of this site have twenty days of leave per year.\n"
+    (tmp_path / "a.md").write_text(
+        f"# Sites\n\n## Leave days\n{section}## Leave days\n{section}## Days of the leave\n{section}"
+        f"## Parental leave\n{section}## Leave for parents\n{section}"
+    )
+    (tmp_path / "b.md").write_text(f"# The parental leave\n{section}# Sick notes\n{section}")
+    report = ak.generate(tmp_path, embedding="none", count=2)
+    reasons = {reason.value: count for reason, count in report.rejected.items()}
+    assert reasons["the same text for several passages"] == 2
+    assert reasons["beyond the number asked for"] > 0
+    assert len(report) + sum(reasons.values()) == report.tried
+    assert f"yield: 2 of {report.tried} texts" in report.text
+
+
+def test_questions_that_ask_the_same_become_one_case(tmp_path: Path) -> None:
+    section = "All staff of this site have twenty days of leave per year.\n"
+    (tmp_path / "a.md").write_text(f"# Parental leave days\n{section}")
+    (tmp_path / "b.md").write_text(f"# The days of parental leave\n{section}")
+    report = ak.generate(tmp_path, embedding="none")
+    assert [case.question for case in report.cases] == ["Parental leave days"]
+    assert report.near_duplicates == 1
+    assert "near duplicates left out: 1" in report.text
+
+
 def test_agreement_with_real_questions_needs_thirty(docs: Path) -> None:
     real = [{"question": "How long?", "relevant": ["leave.md"]}] * 1
     report = ak.generate(docs, like=real)
     assert report.agreement is None
-    assert "1 of the real questions have a label" in report.text
+    assert "real questions with a label in the documents: 1 of 1; at least 30" in report.text
     assert report.real_overlap is not None
 
 
@@ -196,4 +247,7 @@ def test_three_commands_from_documents_to_a_running_suite(
     for command in commands:
         shown = cli(*command)
         assert shown.code == 0, shown.err
+        # A generated case has its quote in its passage, so no label is doubted.
+        if command[0] == "audit":
+            assert "unsupported" not in shown.out
     assert "passed" in shown.last_line

@@ -6,14 +6,18 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from answerkey.coerce.values import LIVE, as_texts
 from answerkey.errors import did_you_mean
 from answerkey.experiments.label_check import LabelCheck
 from answerkey.experiments.quote_hits import find_quotes
 from answerkey.retrieval.chunks import Chunk
 from answerkey.testsets.audit.document_set import MEANING_WEIGHT, DocumentSet
 from answerkey.testsets.audit.findings import CaseFinding, FindingKind
-from answerkey.testsets.audit.label_match import LabelMatch, case_text, sigmoid
+from answerkey.testsets.audit.label_match import (
+    LabelMatch,
+    case_text,
+    quotes_of_case,
+    sigmoid,
+)
 from answerkey.testsets.audit.support import nearest_window
 from answerkey.text import short_label, words
 from answerkey.types import Case
@@ -29,14 +33,6 @@ _NOTHING_ALONE = 0.3
 _NOTHING_ADDED = 0.1
 _QUOTED = 160
 _EXPLAINED = 50
-
-
-def quotes_of_case(case: Case) -> tuple[str, ...]:
-    """The quotes of a case, from its column `quote` or `quotes`."""
-    quotes = case.extra.get("quote") or case.extra.get("quotes")
-    if quotes:
-        return tuple(as_texts(quotes, "quotes", LIVE))
-    return ()
 
 
 def check_present_labels(
@@ -127,21 +123,35 @@ def check_wrong_labels(
         better = documents.pages[match.others[0]]
         text = case_text(case)
         names = ", ".join(short_label(documents.pages[one].id, 100) for one in match.labels[:3])
-        if case.expected:
-            subject = "the expected answer"
-        else:
-            subject = "the question"
         quote = nearest_window(better.text, text, documents.language)
         yield CaseFinding(
             case.id,
             FindingKind.UNSUPPORTED,
-            match.error_probability(has_answer=bool(case.expected)),
-            f"{names} fits {subject} less than {short_label(better.id, 100)}: "
+            match.error_probability,
+            f"{names} fits {_compared_part(case)} less than {short_label(better.id, 100)}: "
             f'"{short_label(quote, _QUOTED)}"',
-            f'Label "{short_label(better.id, 120)}" instead, or correct the expected answer.',
+            _fix_of_wrong_label(case, short_label(better.id, 120)),
             label=documents.pages[match.labels[0]].id,
             better_label=better.id,
         )
+
+
+def _compared_part(case: Case) -> str:
+    """The part of the case that the passages were compared with, besides the question."""
+    if case.expected:
+        return "the expected answer"
+    if quotes_of_case(case):
+        return "the quote"
+    return "the question"
+
+
+def _fix_of_wrong_label(case: Case, better: str) -> str:
+    if case.expected:
+        return f'Label "{better}" instead, or correct the expected answer.'
+    if quotes_of_case(case):
+        return f'Label "{better}" instead, or correct the quote.'
+    # A question alone may have its answer in both passages.
+    return f'If "{better}" answers the question, label it instead or as well.'
 
 
 def check_superfluous_labels(

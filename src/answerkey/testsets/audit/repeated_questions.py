@@ -26,7 +26,7 @@ _NEIGHBOURS = 5  # of each question; a cluster of repeats is still found, pair b
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class QuestionPair:
     """Two cases, by number, the earlier one first; `similarity` is 1 for equal words."""
 
     first: int
@@ -38,7 +38,7 @@ def check_repeated_questions(
     cases: Sequence[Case], language: SetLanguage, embed: Embedder | None
 ) -> Iterator[CaseFinding]:
     """Findings on pairs of cases that ask the same."""
-    pairs = _similar_pairs(cases, language, embed)
+    pairs = find_similar_questions(cases, language, embed)
     agreements = _answer_agreements(cases, pairs)
     cluster_of: dict[int, str] = {}
     for pair, agreement in zip(pairs, agreements, strict=True):
@@ -58,9 +58,9 @@ def check_repeated_questions(
         yield _near_duplicate(cases[pair.first], second, pair.similarity, cluster)
 
 
-def _similar_pairs(
+def find_similar_questions(
     cases: Sequence[Case], language: SetLanguage, embed: Embedder | None
-) -> list[_Pair]:
+) -> list[QuestionPair]:
     """Pairs with the same content words, and pairs whose vectors are near and figures equal."""
     pairs: dict[tuple[int, int], float] = {}
     first_with: dict[object, int] = {}
@@ -84,7 +84,7 @@ def _similar_pairs(
                     continue
                 if _may_be_same(cases[number], cases[other]):
                     pairs.setdefault((number, other), score)
-    return [_Pair(first, second, score) for (first, second), score in sorted(pairs.items())]
+    return [QuestionPair(first, second, score) for (first, second), score in sorted(pairs.items())]
 
 
 def _history(case: Case) -> str:
@@ -105,7 +105,7 @@ def _codes(case: Case) -> set[str]:
     return capitals | {word for word in words(case.question) if any(map(str.isdigit, word))}
 
 
-def _answer_agreements(cases: Sequence[Case], pairs: Sequence[_Pair]) -> list[float | None]:
+def _answer_agreements(cases: Sequence[Case], pairs: Sequence[QuestionPair]) -> list[float | None]:
     """How far the expected answers of each pair agree; None where one has none."""
     compared = [
         number

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from answerkey.embed import Embedder
-from answerkey.errors import InputError
+from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.retrieval.corpus import Page
+from answerkey.testsets.audit.question_words import language_of_cases
+from answerkey.testsets.audit.repeated_questions import find_similar_questions
 from answerkey.testsets.generate.agreement import (
     LEAST_REAL,
     SearchedCases,
@@ -20,9 +23,10 @@ from answerkey.testsets.generate.made_cases import (
     choose_cases,
     word_overlap,
 )
-from answerkey.testsets.generate.report import GenerationReport
+from answerkey.testsets.generate.report import GenerationReport, Rejection
 from answerkey.testsets.generate.source_passages import SourcePassage, split_passages
 from answerkey.testsets.generate.written_queries import QueryKind, find_queries
+from answerkey.text import format_count
 from answerkey.types import Case
 
 Step = Callable[[str], None]
@@ -62,25 +66,61 @@ def generate_offline(
     step: Step = lambda _: None,
 ) -> GenerationReport:
     """Retrieval cases from headings, FAQ questions, captions, links, alt texts and definitions."""
+    _check_kinds(settings.kinds)
     passages = read_passages(pages)
     by_id = {passage.id: passage for passage in passages}
-    step(f"reading headings, questions, captions and links of {len(passages)} passages")
-    queries = find_queries(passages)
-    if settings.kinds:
-        queries = [query for query in queries if query.kind.value in settings.kinds]
-    if not queries:
+    step(
+        "reading headings, questions, captions and links of "
+        f"{format_count(len(passages), 'passage')}"
+    )
+    written = find_queries(passages, settings.kinds)
+    if not written.queries:
         raise InputError(
             "the documents have no heading, FAQ question, caption, link or definition to make a "
             f"case from{_kinds_hint(settings.kinds)}; with --judge a model writes questions"
         )
-    made = choose_cases(cases_of_queries(queries, by_id), settings.count, settings.seed)
-    return describe_cases(made, passages, real=real, embed=embed, step=step, tried=len(queries))
+    candidates = cases_of_queries(written.queries, by_id)
+    distinct = _drop_repeats(candidates, embed)
+    made = choose_cases(distinct, settings.count, settings.seed)
+    near_duplicates = written.repeated + len(candidates) - len(distinct)
+    left_out = Counter(
+        {
+            Rejection.TOO_GENERAL: written.too_general,
+            Rejection.OF_SEVERAL_PASSAGES: written.of_several_passages,
+            Rejection.DUPLICATE: near_duplicates,
+            Rejection.NOT_ASKED_FOR: len(distinct) - len(made),
+        }
+    )
+    tried = len(made) + left_out.total()
+    report = describe_cases(made, passages, real=real, embed=embed, step=step, tried=tried)
+    rejected = {reason: count for reason, count in left_out.most_common() if count}
+    return replace(report, rejected=rejected, near_duplicates=near_duplicates)
+
+
+def _check_kinds(kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        if kind not in set(QueryKind):
+            raise SettingsError(
+                f'--kinds "{kind}": without --judge there are {", ".join(QueryKind)}'
+                f"{did_you_mean(kind, QueryKind)}"
+            )
 
 
 def _kinds_hint(kinds: Sequence[str]) -> str:
     if not kinds:
         return ""
-    return f" (of kind {', '.join(kinds)}; there are {', '.join(QueryKind)})"
+    return f" (asked for: {', '.join(kinds)})"
+
+
+def _drop_repeats(cases: Sequence[MadeCase], embed: Embedder | None) -> list[MadeCase]:
+    """The cases without those that ask the same as an earlier one."""
+    questions = [case.as_case() for case in cases]
+    repeats: set[int] = set()
+    for pair in find_similar_questions(questions, language_of_cases(questions), embed):
+        # Of three alike, the first stays although the second is dropped.
+        if pair.first not in repeats:
+            repeats.add(pair.second)
+    return [case for number, case in enumerate(cases) if number not in repeats]
 
 
 def describe_cases(
@@ -154,8 +194,8 @@ def _measure_agreement(
     # A figure from fewer questions would be believed and be chance.
     if len(labelled) < LEAST_REAL:
         return None, (
-            f"{len(labelled)} of the real questions have a label in the documents, at least "
-            f"{LEAST_REAL} are needed"
+            f"real questions with a label in the documents: {len(labelled)} of {len(real.cases)}; "
+            f"at least {LEAST_REAL} are needed"
         )
     if embed is None or not answerable:
         return None, "it needs an embedding model and at least one case"

@@ -16,8 +16,11 @@ _LISTED = 5
 
 
 class Rejection(StrEnum):
-    """Why a case that the judge proposed was dropped, in the order of the checks."""
+    """Why a proposal of the judge, or a written text, did not become a case; in the order of the checks."""
 
+    TOO_GENERAL = "too short, too long or too general"
+    OF_SEVERAL_PASSAGES = "the same text for several passages"
+    NOT_ASKED_FOR = "beyond the number asked for"
     UNREADABLE = "unreadable reply"
     NO_QUESTION = "no question in the passage"
     QUOTE_NOT_FOUND = "quote not in the document"
@@ -101,9 +104,13 @@ class GenerationReport:
         return "\n".join(self._lines())
 
     def _lines(self) -> Sequence[str]:
-        lines = [f"yield: {len(self.cases)} of {self.tried} tried"]
+        if self.judge:
+            lines = [f"yield: {len(self.cases)} of {self.tried} tried"]
+        else:
+            texts = format_count(self.tried, "text")
+            lines = [f"yield: {len(self.cases)} of {texts} that people wrote about a passage"]
         if self.rejected:
-            lines.append("rejected:")
+            lines.append("left out:")
             lines += [f"  {count} {kind.value}" for kind, count in self.rejected.items()]
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
         lines.append(f"kinds: {kinds or '-'}")

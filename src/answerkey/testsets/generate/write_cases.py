@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from answerkey.errors import SettingsError
 from answerkey.files import json_line, write_file
 from answerkey.testsets.generate.made_cases import MadeCase
 from answerkey.testsets.generate.source_passages import SourcePassage
@@ -28,6 +29,20 @@ documents = {documents}
 def passages_file(out: Path) -> Path:
     """`cases.passages.jsonl` beside `cases.jsonl`."""
     return out.with_name(f"{out.stem}.passages.jsonl")
+
+
+def check_case_file(out: Path) -> None:
+    """Raise where the cases could not be written to this file, or would replace another one."""
+    if out.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise SettingsError(
+            f"{out}: cases are written as JSON lines; give a name that ends in .jsonl"
+        )
+    if not out.parent.is_dir():
+        raise SettingsError(f"{out}: there is no folder {out.parent}; create it first")
+    for file in (out, passages_file(out)):
+        # It may be a test set that took days to write.
+        if file.exists():
+            raise SettingsError(f"{file} exists; give another name, or delete it first")
 
 
 def write_made_cases(

@@ -57,8 +57,18 @@ class WrittenQuery:
     answer: str = ""
 
 
-def find_queries(passages: Sequence[SourcePassage]) -> list[WrittenQuery]:
-    """Every query, in the order of the passages; one that fits several passages is left out."""
+@dataclass(frozen=True, slots=True)
+class WrittenQueries:
+    """The queries to use, in the order of the passages, and how many texts were left out."""
+
+    queries: tuple[WrittenQuery, ...]
+    too_general: int
+    of_several_passages: int
+    repeated: int
+
+
+def find_queries(passages: Sequence[SourcePassage], kinds: Sequence[str] = ()) -> WrittenQueries:
+    """Every query of these kinds, () for all; one that fits several passages is left out."""
     # A link is written in one passage about another, so all targets are known first.
     targets = _link_targets(passages)
     queries: list[WrittenQuery] = []
@@ -69,17 +79,23 @@ def find_queries(passages: Sequence[SourcePassage]) -> list[WrittenQuery]:
         queries += _terms(passage)
         queries += _images(passage)
         queries += _links(passage, targets)
+    if kinds:
+        queries = [query for query in queries if query.kind.value in kinds]
     usable = [query for query in queries if _is_usable(query.text)]
     passages_with: dict[str, set[str]] = {}
     for query in usable:
         passages_with.setdefault(normalise(query.text), set()).add(query.passage)
+    # "Overview" above ten sections says nothing about which of them is meant.
+    clear = [query for query in usable if len(passages_with[normalise(query.text)]) == 1]
     unique: dict[str, WrittenQuery] = {}
-    for query in usable:
-        key = normalise(query.text)
-        # "Overview" above ten sections says nothing about which of them is meant.
-        if len(passages_with[key]) == 1:
-            unique.setdefault(key, query)
-    return list(unique.values())
+    for query in clear:
+        unique.setdefault(normalise(query.text), query)
+    return WrittenQueries(
+        tuple(unique.values()),
+        too_general=len(queries) - len(usable),
+        of_several_passages=len(usable) - len(clear),
+        repeated=len(clear) - len(unique),
+    )
 
 
 def _is_usable(text: str) -> bool:
