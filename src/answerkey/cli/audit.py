@@ -20,6 +20,7 @@ from answerkey.cli.output import (
     show,
 )
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
+from answerkey.percentages import format_percent
 from answerkey.testsets.audit.findings import REPORTED_FROM, Audit, CaseFinding, FindingKind
 from answerkey.text import format_count
 
@@ -214,7 +215,7 @@ def describe_audit(audit: Audit, most: int = _LISTED) -> str:
 
 def _describe_finding(finding: CaseFinding) -> list[str]:
     return [
-        f"{finding.id}  {finding.kind.value}  {finding.probability:.0%}",
+        f"{finding.id}  {finding.kind.value}  {format_percent(finding.probability)}",
         f"  {finding.evidence}",
         f"  Fix: {finding.fix}",
         "",

@@ -12,8 +12,8 @@ from answerkey.errors import SettingsError
 
 @click.command("generate")
 @click.argument("documents")
-@click.option("--out", type=PATH, required=True, help="The case file to write, as cases.jsonl.")
-@click.option("--count", type=COUNT, help="Most cases to make; default as many as there are.")
+@click.option("--out", type=PATH, required=True, help="The case file to write: a new .jsonl file.")
+@click.option("--count", type=COUNT, help="Most cases to make; default all, with --judge 50.")
 @click.option(
     "--judge",
     metavar="J",
@@ -30,7 +30,7 @@ from answerkey.errors import SettingsError
     "--like", type=PATH, help="Real questions with labels: overlap and agreement are measured."
 )
 @click.option("--suite", type=PATH, help="Also write a suite that runs the cases.")
-@click.option("--seed", type=int, default=0, help="Of the choice among candidates; default 0.")
+@click.option("--seed", type=int, default=0, help="Seed of the choice among candidates; default 0.")
 @click.option("--model", metavar="NAME", help="Embedding model; default the packaged one.")
 @click.option("--yes", is_flag=True, help="With --judge: start without asking about the cost.")
 @quiet_option

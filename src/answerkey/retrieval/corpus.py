@@ -18,6 +18,7 @@ from answerkey.coerce.values import Place, is_list, is_mapping, valid_text
 from answerkey.config.retrieval_tables import IdStyle
 from answerkey.errors import InputError
 from answerkey.retrieval.page_ids import name_page
+from answerkey.text import format_count
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
@@ -216,7 +217,7 @@ def read_pdf(file: Path) -> list[str]:
         pages = _extract_pages(raw, file)
         if not any(page.strip() for page in pages):
             raise InputError(
-                f"{file} has {len(pages)} pages and no text: it looks scanned; "
+                f"{file} has {format_count(len(pages), 'page')} and no text: it looks scanned; "
                 "run it through OCR first"
             )
         return json.dumps(pages).encode()

@@ -139,6 +139,15 @@ def test_documents_that_contradict_the_answer() -> None:
     assert "28 working days" in audit.findings[0].evidence
 
 
+def test_the_evidence_of_a_contradiction_is_the_sentence_about_the_question() -> None:
+    text = "# Tariff\nOne hour costs 2 euros, a whole day 14 euros.\nA lost ticket costs 25 euros."
+    case = {"question": "What does a lost ticket cost?", "expected": "40 euros", "relevant": ["p"]}
+    finding = ak.audit([case], documents=[{"id": "p", "text": text}]).findings[0]
+    assert finding.kind is FindingKind.CONTRADICTED
+    assert "A lost ticket costs 25 euros." in finding.evidence
+    assert "One hour" not in finding.evidence
+
+
 def test_an_answer_that_is_in_no_document() -> None:
     case = {
         "id": "gone",

@@ -126,7 +126,7 @@ def test_the_command_prints_findings_with_evidence_and_fix(
     path = write("cases.jsonl", [row("q\x1b[2J", "How long is it?", "30 days")])
     shown = cli("audit", path)
     assert shown.code == 0
-    assert "names nothing  95%" in shown.out
+    assert "names nothing  95 %" in shown.out
     assert "Fix: Say what the question is about" in shown.out
     assert "\x1b" not in shown.out + shown.err
     assert shown.last_line == "DONE: 1 finding in 1 of 1 case: 1 names nothing"

@@ -12,6 +12,7 @@ from answerkey.testsets.audit.support import (
     AnswerSupport,
     SupportQuestion,
     measure_support,
+    nearest_sentence,
     nearest_window,
 )
 from answerkey.text import short_label
@@ -90,7 +91,7 @@ def _judge_answer(
     is_same_subject = _share_in(own.weakest, own.quote, documents) >= _SAME_SUBJECT
     # Another page may support the answer; then the label is wrong, not the answer.
     if match.labels and own.contradicted and is_same_subject and everywhere.least < _UNSUPPORTED:
-        return _contradiction(case, own)
+        return _contradiction(case, match, own, documents)
     if everywhere.share < _UNSUPPORTED and covered < _COVERED:
         return _missing_answer(case, everywhere, covered)
     # An answer with one supported and one missing statement needs a second label, not another one.
@@ -108,13 +109,19 @@ def _share_in(statement: str, text: str, documents: DocumentSet) -> float:
     return len(content & documents.language.content(text)) / len(content)
 
 
-def _contradiction(case: Case, own: AnswerSupport) -> CaseFinding:
+def _contradiction(
+    case: Case, match: LabelMatch, own: AnswerSupport, documents: DocumentSet
+) -> CaseFinding:
+    labelled = "\n\n".join(documents.pages[page].text for page in match.labels)
+    # With the words of the question: an answer such as "40 euros" shares few with any sentence.
+    compared = f"{case.question} {own.weakest}"
+    quote = nearest_sentence(labelled, compared, documents.language)
     return CaseFinding(
         case.id,
         FindingKind.CONTRADICTED,
         min(0.9, 1 - own.least),
         f'expected "{short_label(own.weakest, 120)}", the labelled passage has '
-        f'"{short_label(own.quote, _QUOTED)}"',
+        f'"{short_label(quote, _QUOTED)}"',
         "Correct the expected answer, or label the passage that it comes from.",
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from answerkey.errors import did_you_mean
@@ -18,11 +17,10 @@ from answerkey.testsets.audit.label_match import (
     quotes_of_case,
     sigmoid,
 )
-from answerkey.testsets.audit.support import nearest_window
+from answerkey.testsets.audit.support import HEADING_LINE, nearest_window
 from answerkey.text import short_label, words
 from answerkey.types import Case
 
-_HEADING = re.compile(r"^\s*#{1,6}\s.*$", re.MULTILINE)
 _FEWEST_WORDS = 3
 # A quote is there if this share of its neighbouring words is in one page: line breaks and
 # hyphens of PDF text change a few of them.
@@ -31,6 +29,8 @@ _QUOTE_SHARE = 0.8
 # Chosen by reading some 40 labels of a published set: above 0.3 most have a part of the answer.
 _NOTHING_ALONE = 0.3
 _NOTHING_ADDED = 0.1
+# Ranked by their margin before the limit, so that the worst still come first.
+_NEVER_CERTAIN = 0.99
 _QUOTED = 160
 _EXPLAINED = 50
 
@@ -80,7 +80,7 @@ def _fix_of_missing_label(label: str, check: LabelCheck, documents: DocumentSet)
 
 def _is_empty(text: str, title: str) -> bool:
     """Whether a page has no text but a heading."""
-    body = _HEADING.sub("", text).strip()
+    body = HEADING_LINE.sub("", text).strip()
     # The title may be repeated as the first line.
     if title and body.startswith(title):
         body = body[len(title) :]
@@ -117,7 +117,10 @@ def check_wrong_labels(
     cases: Sequence[Case], matches: Sequence[LabelMatch], documents: DocumentSet
 ) -> Iterator[CaseFinding]:
     """Cases where a page without a label fits clearly better than every label."""
-    for case, match in zip(cases, matches, strict=True):
+    rows = sorted(
+        zip(cases, matches, strict=True), key=lambda row: row[1].error_probability, reverse=True
+    )
+    for case, match in rows:
         if not match.labels or not match.others:
             continue
         better = documents.pages[match.others[0]]
@@ -127,7 +130,7 @@ def check_wrong_labels(
         yield CaseFinding(
             case.id,
             FindingKind.UNSUPPORTED,
-            match.error_probability,
+            min(_NEVER_CERTAIN, match.error_probability),
             f"{names} fits {_compared_part(case)} less than {short_label(better.id, 100)}: "
             f'"{short_label(quote, _QUOTED)}"',
             _fix_of_wrong_label(case, short_label(better.id, 120)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from answerkey.entailment.pair_model import PairModel
 from answerkey.language.claims import claims
+from answerkey.language.sentences import sentence_spans
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.entailed import Asked, Decision, LocalDecider
 from answerkey.retrieval.chunks import Chunking, cut_pages
@@ -15,6 +17,7 @@ from answerkey.testsets.audit.question_words import SetLanguage
 
 # The decider reads every sentence; a long page has a few that matter.
 _WINDOW = Chunking("sentence", 60, 0)
+HEADING_LINE = re.compile(r"^\s*#{1,6}\s.*$", re.MULTILINE)
 _WINDOWS_READ = 5
 _HOLDS_FROM = 0.5
 _MOST_CLAIMS = 6  # of an answer: a page of text as expected answer would take minutes
@@ -91,10 +94,26 @@ def crop_text(text: str, answer: str, language: SetLanguage) -> str:
 
 def nearest_window(text: str, answer: str, language: SetLanguage) -> str:
     """The part of a page that shares most words with the answer; "" for an empty page."""
-    windows = cut_pages([Page("", text, "")], _WINDOW)
+    windows = cut_pages([Page("", _without_headings(text), "")], _WINDOW)
+    return _nearest([window.text for window in windows], answer, language)
+
+
+def nearest_sentence(text: str, answer: str, language: SetLanguage) -> str:
+    """The sentence of a page that shares most words with the answer; "" for an empty page."""
+    body = _without_headings(text)
+    sentences = [body[start:end] for start, end in sentence_spans(body)]
+    return _nearest(sentences, answer, language)
+
+
+def _without_headings(text: str) -> str:
+    # A heading repeats the words of the question and is no evidence.
+    return HEADING_LINE.sub("", text).strip() or text
+
+
+def _nearest(parts: Sequence[str], answer: str, language: SetLanguage) -> str:
     content = language.content(answer)
-    best = max(windows, key=lambda one: len(content & language.content(one.text)), default=None)
-    return " ".join(best.text.split()) if best else ""
+    best = max(parts, key=lambda part: len(content & language.content(part)), default="")
+    return " ".join(best.split())
 
 
 def states_opposite(first: str, second: str) -> bool:

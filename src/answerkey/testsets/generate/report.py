@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from answerkey.llm.usage import CallTotals
+from answerkey.percentages import format_percent
 from answerkey.testsets.generate.agreement import LEAST_REAL, SettingAgreement
 from answerkey.testsets.generate.made_cases import MadeCase
 from answerkey.text import format_count, short_label
@@ -152,7 +153,7 @@ class GenerationReport:
 def _share_text(share: float | None) -> str:
     if share is None:
         return "-"
-    return f"{share:.0%}"
+    return format_percent(share)
 
 
 def _usage_line(usage: CallTotals) -> str:
