@@ -80,7 +80,7 @@ def shared_data() -> Path:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a command printed, and the code it ended with."""
+    """The output of a command, and its exit code."""
 
     code: int
     out: str

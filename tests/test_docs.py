@@ -242,7 +242,7 @@ def test_each_readme_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def _viewed(command: str) -> str:
-    """What the viewer's first page says; it is stopped as a person stops it."""
+    """The first page of the viewer, which is then stopped by Ctrl-C."""
     with subprocess.Popen(
         shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as viewer:

@@ -177,7 +177,7 @@ def test_another_status_has_its_headers_and_body() -> None:
         ([b"SSH-2.0-OpenSSH\r\n\r\n"], "illegal status line"),
     ],
 )
-def test_what_is_no_reply_is_an_error_with_a_reason(packets: list[bytes], words: str) -> None:
+def test_an_unusable_reply_is_an_error_with_a_reason(packets: list[bytes], words: str) -> None:
     with client_of(packets, [USUAL]) as (client, server):
         with pytest.raises(LostConnection, match=words):
             ask(client, server)

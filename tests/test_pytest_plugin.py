@@ -107,7 +107,9 @@ def test_settings_can_be_given_in_the_mark(pytester: pytest.Pytester) -> None:
         ),
     ],
 )
-def test_mistakes_are_told_at_collection(pytester: pytest.Pytester, test: str, told: str) -> None:
+def test_mistakes_are_reported_at_collection(
+    pytester: pytest.Pytester, test: str, told: str
+) -> None:
     write(pytester, test)
     result = pytester.runpytest_inprocess()
     assert result.ret != 0

@@ -56,7 +56,7 @@ def test_a_decoded_value_is_hidden_at_any_depth_and_the_rest_stays() -> None:
     assert Secrets().hide_in(value) is value
 
 
-def test_what_is_too_short_for_a_key_is_left_alone() -> None:
+def test_text_too_short_for_a_key_is_kept() -> None:
     assert Secrets(["1", ""]).hide("1 of 10") == "1 of 10"
 
 

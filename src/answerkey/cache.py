@@ -52,7 +52,7 @@ def digest(*parts: object) -> str:
 
 
 def kept_file(kind: str, key: str, make: Callable[[], bytes]) -> bytes:
-    """What `make` returns, from the disk where it was made before under this key."""
+    """The result of `make`, from the disk if it was made before under this key."""
     path = cache_folder() / kind / key
     with suppress(OSError):
         content = path.read_bytes()
@@ -126,10 +126,9 @@ class DiskCache:
                 connection = self._open()
                 if connection is None:
                     return []
+                execute = connection.executemany if many else connection.execute
                 with connection:
-                    return (connection.executemany if many else connection.execute)(
-                        sql, values
-                    ).fetchall()
+                    return execute(sql, values).fetchall()
             except sqlite3.OperationalError:  # locked, full, read-only: it may work next time
                 return []
             except sqlite3.DatabaseError:  # not a database, or a damaged one: it is deleted

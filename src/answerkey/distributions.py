@@ -62,7 +62,7 @@ def t_quantile(freedom: float, p: float) -> float:
 
 
 def binomial_cdf(k: int, n: int, p: float) -> float:
-    """At most k of n."""
+    """The probability of at most k successes in n."""
     if k < 0:
         return 0.0
     if k >= n:

@@ -72,7 +72,7 @@ class Kind(StrEnum):
 
 
 class Cause(StrEnum):
-    """Where a failure comes from, as far as passages and labels show it."""
+    """The cause of a failure, as far as passages and labels show it."""
 
     NOT_RETRIEVED = "not retrieved"
     NOT_IN_DOCUMENTS = "not in documents"
@@ -130,7 +130,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCriteria:
-    """What a case says about a good answer, besides the expected text."""
+    """The requirements of a case on a good answer, besides the expected text."""
 
     must_contain: tuple[str, ...] = ()
     must_contain_any: tuple[str, ...] = ()
@@ -182,7 +182,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the target returned. `answer` is None where there is no answer at all; `error` says why.
+    """The reply of the target. `answer` is None where there is no answer at all; `error` says why.
 
     `error_kind` is "infrastructure" (nobody answered) or "content" (an unusable answer); `error_name` is the same for
     the same cause, whatever the details. `retrieved` is the ranking of page or document ids, best first, where the
@@ -378,7 +378,7 @@ class Profile:
 
     @property
     def lines(self) -> list[ProfileLine]:
-        """Those of all routes."""
+        """The lines of all routes."""
         return [criterion for rules in self.all_rules for criterion in rules.lines]
 
     @property

@@ -143,7 +143,7 @@ def steps_of(arguments: list[str]) -> list[str]:
 
 
 def import_everything() -> None:
-    """So that the forks need not: it takes most of the time of a small run."""
+    """Import everything before the forks: importing takes most of the time of a small run."""
     import answerkey
 
     for module in pkgutil.walk_packages(answerkey.__path__, "answerkey."):

@@ -1,4 +1,4 @@
-"""From a data frame to the bad answers: the first minutes of a new user, in Python."""
+"""The first minutes of a new user in Python: from a data frame to the bad answers."""
 
 from __future__ import annotations
 

@@ -105,15 +105,15 @@ def test_cross_validation_never_splits_a_group_and_is_honest_about_noise():
     crossed = cross_validate_threshold(values, positive, None)
     assert crossed is not None
     assert (fitted.kappa or 0) > 0.05
-    assert crossed[0].kappa is not None
-    assert crossed[0].kappa < (fitted.kappa or 0)
+    assert crossed.agreement.kappa is not None
+    assert crossed.agreement.kappa < (fitted.kappa or 0)
     # A value that names its group tells nothing of the groups left out.
     groups = [str(n // 10) for n in range(200)]
     side = random.random(20) < 0.5
     names = np.array([n // 10 + 0.0 for n in range(200)])
     by_group = cross_validate_threshold(names, side[(names).astype(int)], groups)
     assert by_group is not None
-    assert by_group[0].accuracy < 0.8
+    assert by_group.agreement.accuracy < 0.8
 
 
 def test_reliability_of_a_perfect_probability():

@@ -382,7 +382,7 @@ def test_one_list_beside_other_values_is_no_category(tmp_path: Path) -> None:
         ("e.csv", "question;response_time\nq?;1,234\n", "found '1,234', expected a number"),
     ],
 )
-def test_what_is_refused_names_place_and_fix(
+def test_a_refused_value_names_place_and_fix(
     name: str, content: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)

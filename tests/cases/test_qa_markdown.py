@@ -57,7 +57,7 @@ def test_each_layout_is_read_whole(layout, ends, write):
         ),
     ],
 )
-def test_what_does_not_fit_names_file_and_line(text, line, told, write):
+def test_a_line_that_does_not_fit_is_named_with_its_file(text, line, told, write):
     path = write("faq.md", text)
     with pytest.raises(InputError, match=rf"faq\.md, line {line}: .*{told}"):
         list(read_cases([path]))

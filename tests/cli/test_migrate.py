@@ -40,7 +40,7 @@ def judge(prompt):
 
 
 def commands_of(page: str) -> list[str]:
-    """What the page shows, with its placeholders filled in; a command without arguments is only named."""
+    """The commands on the page, with its placeholders filled in; a command without arguments is only named."""
     found = re.findall(r"`(answerkey [^`]+)`", (PAGES / page).read_text(encoding="utf-8"))
     names = {"RUN_A": "runs/a", "RUN_B": "runs/b", "QUERY": "refunds"}
     kept = [

@@ -41,13 +41,13 @@ def test_one_of_them_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", "a", ""),
     ],
 )
-def test_patterns_mean_what_they_mean_in_python(pattern: str, text: str, found: str | None) -> None:
+def test_patterns_work_as_in_python(pattern: str, text: str, found: str | None) -> None:
     assert find_pattern(pattern, text) == found
 
 
 @pytest.mark.parametrize(
     "pattern", ["(", "a{2,1}", "(?P<n>a)(?P<n>b", "[z-a]", "(" * 5000 + ")" * 5000, "*"]
 )
-def test_what_is_no_pattern_is_said(pattern: str) -> None:
+def test_an_invalid_pattern_is_reported(pattern: str) -> None:
     assert pattern_problem(pattern)
     assert "\n" not in pattern_problem(pattern)

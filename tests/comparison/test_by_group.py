@@ -24,7 +24,7 @@ weight = 1
 
 @pytest.fixture
 def runs(cli: Cli, write: Write, tmp_path: Path) -> list[Path]:
-    """In B the cases of type `hr` got better; those of `sales` stayed."""
+    """Two runs: in B the cases of type `hr` are better, those of `sales` are the same."""
     profile = write("p.toml", PROFILE)
     folders: list[Path] = []
     for name in ("a", "b"):

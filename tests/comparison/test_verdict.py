@@ -1,4 +1,4 @@
-"""What two runs are said to be: the sentence on top, and everything that could make it wrong."""
+"""The sentence about two runs, and everything that could make it wrong."""
 
 from __future__ import annotations
 

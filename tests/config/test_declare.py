@@ -105,7 +105,7 @@ def test_an_optional_table_is_read_as_any_other() -> None:
     assert str(caught.value) == line
 
 
-def test_what_is_required_is_named_with_its_help_and_only_a_table_is_a_table() -> None:
+def test_a_required_setting_is_named_with_its_help_and_only_a_table_is_a_table() -> None:
     with pytest.raises(SettingsError, match=r"^\[bread\] needs flour: the kind of flour$"):
         read_table(Bread, {}, "[bread]")
     with pytest.raises(SettingsError, match=r"^\[bread\] = 5: expected a table \[bread\]$"):

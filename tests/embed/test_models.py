@@ -1,4 +1,4 @@
-"""From a name to an embedder: what is known, what is near, what is missing."""
+"""The embedder that a name means: known names, similar names, missing packages."""
 
 from __future__ import annotations
 

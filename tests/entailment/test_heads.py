@@ -1,4 +1,4 @@
-"""From the numbers of a model to supported, neutral and contradicted."""
+"""Reading a model's numbers as supported, neutral and contradicted."""
 
 from __future__ import annotations
 

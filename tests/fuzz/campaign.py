@@ -93,7 +93,7 @@ def replay() -> int:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What one process after the other works through; each index is an input."""
+    """The inputs that the processes work through, one index each."""
 
     world: Path
     seed: int

@@ -47,7 +47,7 @@ def command_input(
 
 
 def argument(text: str) -> str:
-    """As a shell can pass it: without NUL, and without half characters."""
+    """The text as a shell can pass it: without NUL, and without half characters."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 

@@ -78,7 +78,7 @@ def _unpacked(given: str | list[str]) -> bytes:
 
 
 class Hang(BaseException):
-    """Nothing of ours catches it."""
+    """A BaseException, so that no code of ours catches it."""
 
 
 @dataclass
@@ -315,7 +315,7 @@ def _waited() -> float:
 
 
 def limit_memory() -> None:
-    """At most `MEMORY_LIMIT` more than now."""
+    """Allow the process at most `MEMORY_LIMIT` more memory than now."""
     with suppress(OSError, IndexError, ValueError):
         data_pages = int(Path("/proc/self/statm").read_text().split()[5])
         resource.setrlimit(

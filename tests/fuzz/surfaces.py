@@ -1,4 +1,4 @@
-"""What is attacked: each surface makes one input from a seeded generator."""
+"""The surfaces under attack: each makes one input from a seeded generator."""
 
 from __future__ import annotations
 

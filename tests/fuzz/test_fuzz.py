@@ -16,7 +16,7 @@ SECONDS = 60
 
 
 def _fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: it cuts off the network, and changes the folder and the cache."""
+    """Run in a process of its own, as fuzzing cuts off the network and changes folder and cache."""
     command = [sys.executable, "-m", "tests.fuzz", "--no-save", *arguments]
     return subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""From a status and a body to the failure that says what to do."""
+"""The failure that a status and a body mean."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_run_completes_and_a_second_one_asks_nothing(
     ],
     ids=["401", "404", "quota"],
 )
-def test_what_cannot_get_better_stops_the_run_which_can_be_resumed(
+def test_an_error_that_cannot_get_better_stops_the_run_which_can_be_resumed(
     suite: Any, said: Said, words: str
 ) -> None:
     run, endpoint = suite(lambda r: said, count=100, concurrency=5)

@@ -58,7 +58,7 @@ def test_a_batch_that_breaks_on_one_pair_breaks_only_that_pair(registered):
         Score("0.5x"),
     ],
 )
-def test_what_is_no_number_is_broken(registered, given):
+def test_a_value_that_is_no_number_is_an_error(registered, given):
     @metric("odd", needs=("answer",), empty="0")
     def odd(case, response):
         return given

@@ -176,7 +176,7 @@ def test_a_plan_gives_the_same_from_one_batch() -> None:
     assert "off-topic" not in table[3]["context_relevance"].reason, "a profile has the readings"
 
 
-def test_a_cosine_below_zero_is_shown_as_zero_and_said() -> None:
+def test_a_cosine_below_zero_is_shown_as_zero_with_a_note() -> None:
     class Opposite:
         name, digest, precision, dimension = "m", "d", "fp32", 2
 
@@ -249,7 +249,7 @@ class Noisy:
         return np.array(rows, np.float32)
 
 
-def test_what_else_is_in_the_batch_changes_no_score_and_decides_no_threshold() -> None:
+def test_other_answers_of_the_batch_change_no_score_and_no_threshold() -> None:
     asked = [pair(ANSWER, contexts=CONTEXTS[:1])]
     low, high = (
         embedding_metrics(asked, names=FIVE, embed=Noisy(noise)) for noise in (-6e-8, 6e-8)

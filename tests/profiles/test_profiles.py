@@ -249,7 +249,7 @@ def test_a_base_that_leads_back_to_itself_is_named(write):
         load_profile(str(write("mine.toml", f'base = "{write("mine.toml", "")}"')))
 
 
-def test_a_verdict_says_what_was_low_and_what_was_strong():
+def test_a_verdict_names_low_and_strong_criteria():
     found = verdict("route-aware", dimensions(0.9, 0.2, 0.5, 0.9), "docs", 0.0)
     assert "Low: information_completeness 0.20" in found.justification
     assert "Strong: semantic_relevance, presentation_quality" in found.justification

@@ -101,7 +101,7 @@ def test_which_questions_ask_for_a_list(question: str, is_list: bool) -> None:
         "<li>one [1]",
     ],
 )
-def test_what_counts_as_structure(answer: str) -> None:
+def test_structure_is_recognised(answer: str) -> None:
     assert (
         assess_answer("List the ways", answer, contexts=GOOD["contexts"]).checks["list_structure"]
         is True
@@ -116,7 +116,7 @@ def test_scores_come_from_the_passages_where_none_are_given() -> None:
     assert assess_answer(GOOD["question"], GOOD["answer"], contexts=as_dicts).passed
 
 
-def test_unknown_scores_are_not_low_scores_and_nan_is_told() -> None:
+def test_unknown_scores_are_not_low_scores_and_nan_is_reported() -> None:
     assert (
         assess_answer(GOOD["question"], GOOD["answer"], contexts=GOOD["contexts"]).checks[
             "retrieval_scores"
@@ -129,7 +129,7 @@ def test_unknown_scores_are_not_low_scores_and_nan_is_told() -> None:
     assert "not a number" in result.findings[0].message
 
 
-def test_what_a_live_bot_may_leave_out_is_no_error() -> None:
+def test_parts_that_a_live_bot_may_leave_out_are_no_error() -> None:
     fired = [
         finding.check
         for finding in assess_answer(

@@ -38,7 +38,7 @@ def test_a_rewrite_that_passes_ends_it() -> None:
     assert len(chat.asked) == 1
 
 
-def test_the_model_is_told_the_findings_and_the_numbered_contexts() -> None:
+def test_the_prompt_has_the_findings_and_the_numbered_contexts() -> None:
     chat = ScriptedChat([GOOD])
     improve_answer(QUESTION, BAD, contexts=CONTEXTS, model=chat)
     asked = chat.asked[0][-1]["content"]
@@ -79,7 +79,7 @@ def test_at_most_so_many_rewrites(attempts: int) -> None:
     assert len(chat.asked) == attempts
 
 
-def test_a_good_answer_and_what_no_rewrite_can_mend_cost_no_call() -> None:
+def test_a_good_answer_and_findings_that_no_rewrite_can_fix_cost_no_call() -> None:
     chat = ScriptedChat([GOOD])
     assert not improve_answer(QUESTION, GOOD, contexts=CONTEXTS, model=chat).changed
     no_context = improve_answer("How long?", "30 days.", contexts=[], model=chat)

@@ -96,7 +96,7 @@ def test_failures_are_grouped_with_the_gain_of_each_fix(run: Path) -> None:
 
 
 def test_one_sentence_in_every_output(tmp_path: Path) -> None:
-    """From the data of a user to pandas, files, notebook, viewer, JUnit and pull request."""
+    """One sentence in pandas, files, notebook, viewer, JUnit and pull request."""
     passing = {**_LEAVE, "answer": "You get 25 days."}
     before = ak.evaluate([passing], profile="rag", progress=False).save(tmp_path / "before")
     run = ak.evaluate([_LEAVE], profile="rag", progress=False)

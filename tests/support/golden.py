@@ -22,7 +22,7 @@ _COMPARED = ("mean_a", "mean_b", "diff", "ci95", "t", "p", "p_holm", "wilcoxon_p
 
 
 def demo_values(folder: Path) -> dict[str, Any]:
-    """What the demo measured, without times, paths and wording."""
+    """The figures of the demo, without times, paths and wording."""
     runs = {
         path.parent.name.rsplit("_", 2)[0]: path.parent
         for path in sorted(folder.glob("*/results.jsonl"))

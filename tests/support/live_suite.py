@@ -65,6 +65,6 @@ def question(n: int) -> str:
 
 
 def right(body: dict[str, Any]) -> dict[str, Any]:
-    """What a good bot answers."""
+    """The answer of a good bot."""
     topic = body["question"].removeprefix("What is ").removesuffix("?")
     return {"answer": f"Here is {topic} explained.", "sources": ["handbook.pdf"]}

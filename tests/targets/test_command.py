@@ -74,7 +74,7 @@ def test_started_again_when_it_dies(program) -> None:
     assert ask(target, "go").answer == "1"
 
 
-def test_one_that_ended_by_itself_costs_no_question(program) -> None:
+def test_a_process_that_ended_by_itself_costs_no_question(program) -> None:
     target = program('print(json.dumps({"answer": str(os.getpid())}), flush=True)\nsys.exit(0)')
     for _ in range(3):
         response = ask(target, "go")

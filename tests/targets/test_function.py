@@ -166,12 +166,12 @@ def test_inside_a_running_loop(bot) -> None:
 
 
 def test_a_thread_is_used_again(bot) -> None:
-    """So that a bot's thread-local client is made once."""
+    """A bot's thread-local client is made once."""
     target = bot("import threading\ndef answer(q): return str(threading.get_ident())")
     assert len({target.ask(ASK).answer for _ in range(20)}) <= 2
 
 
-def test_never_more_at_once_than_told(bot) -> None:
+def test_never_more_at_once_than_the_limit(bot) -> None:
     target = bot(
         """
         import threading, time
@@ -250,7 +250,7 @@ def test_warm_up_asks_something_else_first(bot) -> None:
         ({"make": "mybot:maker"}, "expected an object with ask"),
     ],
 )
-def test_wrong_settings_are_told_before_the_first_question(
+def test_wrong_settings_are_reported_before_the_first_question(
     tmp_path: Path, monkeypatch, table, message: str
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -147,7 +147,7 @@ PAGE = b"<!DOCTYPE html><html><title>Sign in</title>"
         ((302, "text/plain", b""), "redirects to http://elsewhere.invalid/", "infrastructure"),
     ],
 )
-def test_what_cannot_be_used_is_an_error_with_a_reason(reply: Any, error: str, kind: str) -> None:
+def test_an_unusable_value_is_an_error_with_a_reason(reply: Any, error: str, kind: str) -> None:
     with Bot(lambda body: reply) as bot:
         got = ask({"url": bot.url})
     assert error in (got.error or "")
@@ -155,7 +155,7 @@ def test_what_cannot_be_used_is_an_error_with_a_reason(reply: Any, error: str, k
     assert len(got.error or "") < 600
 
 
-def test_a_path_that_finds_nothing_shows_what_came() -> None:
+def test_a_path_that_finds_nothing_shows_the_reply() -> None:
     with Bot(lambda body: {"reply": "x", "state": 1}) as bot:
         got = ask({"url": bot.url, "answer": "$.answer"})
     assert (

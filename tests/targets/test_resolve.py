@@ -73,7 +73,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"kind": "recorded", "timeout": 3}, 'no setting "timeout"'),
     ],
 )
-def test_what_is_wrong_with_the_table(
+def test_mistakes_in_the_table_are_reported(
     tmp_path: Path, table: dict[str, object], message: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -81,7 +81,7 @@ def test_what_is_wrong_with_the_table(
     assert message in str(caught.value)
 
 
-def test_the_kind_is_told_by_the_other_keys() -> None:
+def test_the_kind_follows_from_the_other_keys() -> None:
     told = {
         "url": "http",
         "openai": "http",

@@ -96,9 +96,7 @@ def test_recorded_scores_are_compared(cli: Cli, write: Write, tmp_path: Path) ->
         ({"scores": {"f1": {"value": 1}}, "verdict": {"status": "PASSED"}}, {}),
     ],
 )
-def test_what_counts_as_a_recorded_score(
-    extra: dict[str, object], scores: dict[str, float]
-) -> None:
+def test_recorded_scores_are_recognised(extra: dict[str, object], scores: dict[str, float]) -> None:
     assert read_recorded_scores(extra) == scores
 
 

@@ -131,7 +131,7 @@ def test_the_same_log_twice_changes_no_evidence(tmp_path: Path) -> None:
     ]
 
 
-def test_answers_are_told_apart_by_trace_time_and_id() -> None:
+def test_answers_are_distinguished_by_trace_time_and_id() -> None:
     def key(case_id: str, **extra: object) -> int:
         return answer_key(Case(case_id, "How long?", recorded=Response("Two."), extra=extra))
 

@@ -27,7 +27,7 @@ _DEFAULT_RUN = ExecutionTable()
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What was given to `evaluate`; `source` names the data in messages."""
+    """The arguments of `evaluate`; `source` names the data in messages."""
 
     name: str
     source: str

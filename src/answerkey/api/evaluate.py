@@ -87,31 +87,17 @@ def evaluate(
     1.0
     """
     cases = cases_of(data, limit)
-    if target is None and not any(case.recorded is not None for case in cases):
-        raise InputError(
-            f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
-            "evaluate(data, target=my_function)"
-        )
-    if target is None and (variants or user is not None):
-        argument = "variants" if variants else "user"
-        raise SettingsError(
-            f"{argument} needs a target to ask, and there are only recorded answers: "
-            f"evaluate(data, target=my_function, {argument}=…)"
-        )
     # Before cases are left out: their rows stay in the frame.
     frame = user_frame(data, cases, limit)
-    # Both marks, `manual` and `conversation`, are columns of the user.
-    if target is None and any(case.extra for case in cases):
-        # As in a suite: a last message of the user that nobody answered is no error.
-        answered = leave_out_manual(enumerate(cases), answers_in_cases=True)
-        cases = [case for _, case in answered]
+    if target is None:
+        _check_needs_no_target(cases, variants, user)
+        # Both marks of such cases, `manual` and `conversation`, are columns of the user.
+        if any(case.extra for case in cases):
+            cases = _leave_out_unanswered(cases)
     if retries is not None and is_mapping(target):
         # The target's own setting wins, as its own timeout does.
         target = {"retries": retries, **target}
-    if isinstance(data, (str, Path)):
-        source = str(data)
-    else:
-        source = NAME
+    source = str(data) if isinstance(data, (str, Path)) else NAME
     arguments = Arguments(
         name=name,
         source=source,
@@ -139,24 +125,41 @@ def evaluate(
         bot = None
         if target is not None and not is_mapping(target):
             bot = target_of(target, timeout, retries)
-        # A function, because an iterator could be read only once.
-        numbered = partial(enumerate, cases)
         own_judge = judge_of(judge, workers)
         # Variants are written and checked before the first question is asked.
         variant_run = _plan_variants(suite, cases, own_judge)
         if variant_run is not None:
             suite = variant_run.suite_of_originals
-        prepared = prepare(
-            suite,
-            cases=cast("Any", numbered),
-            target=bot,
-            judge=own_judge,
-        )
-        with closing(prepared):
-            run = _execute(prepared, out, progress, cases, frame)
+        # A function, because an iterator could be read only once.
+        numbered = cast("Any", partial(enumerate, cases))
+        with closing(prepare(suite, cases=numbered, target=bot, judge=own_judge)) as prepared:
+            run = _execute(prepared, out, progress, frame)
             if variant_run is not None:
                 run.variants = _run_variants(variant_run, run, bot, own_judge, progress)
             return run
+
+
+def _check_needs_no_target(
+    cases: Sequence[Case], variants: Sequence[str], user: Mapping[str, object] | None
+) -> None:
+    """Raise an error if only a target could answer: no recorded answers, or questions to ask anew."""
+    if not any(case.recorded is not None for case in cases):
+        raise InputError(
+            f'{NAME}: no column "answer"; add the answers, or give a target to ask: '
+            "evaluate(data, target=my_function)"
+        )
+    if not variants and user is None:
+        return
+    argument = "variants" if variants else "user"
+    raise SettingsError(
+        f"{argument} needs a target to ask, and there are only recorded answers: "
+        f"evaluate(data, target=my_function, {argument}=…)"
+    )
+
+
+def _leave_out_unanswered(cases: list[Case]) -> list[Case]:
+    """The cases without manual ones and without last messages of a user that nobody answered."""
+    return [case for _, case in leave_out_manual(enumerate(cases), answers_in_cases=True)]
 
 
 def _plan_variants(suite: Suite, cases: Sequence[Case], judge: Any) -> VariantRun | None:
@@ -222,10 +225,9 @@ def _execute(
     prepared: Prepared,
     out: str | Path | None,
     progress: bool,
-    cases: Sequence[Case] = (),
     frame: UserFrame | None = None,
 ) -> Run:
-    """The run of what is prepared; one that had to stop early is an error that carries it."""
+    """Run what is prepared. Raises `IncompleteError`, which carries the run, if it had to stop."""
     watch = make_progress(quiet=not progress, only_interactive=True)
     stop = Stop()
     try:

@@ -50,7 +50,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What made the run, as in run.json."""
+        """The settings and versions that made the run, as in run.json."""
         if callable(self._manifest):
             return self._manifest()
         return self._manifest

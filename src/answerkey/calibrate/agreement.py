@@ -108,10 +108,21 @@ def best_threshold(
     return float((ordered[best - 1] + ordered[best]) / 2)
 
 
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """Agreement on rows left out of the fit, and the threshold that each fold fitted."""
+
+    agreement: Agreement
+    thresholds: list[float]
+
+
 def cross_validate_threshold(
     values: NumberArray, positive: NumberArray, groups: Groups, aim: Aim = "balanced"
-) -> tuple[Agreement, list[float]] | None:
-    """Agreement on rows left out of the fit, five folds, a group never split; and the thresholds fitted."""
+) -> CrossValidation | None:
+    """Fit the threshold five times, each time without a fifth of the rows; a group is never split.
+
+    None if no fold has a threshold.
+    """
     folds = assign_folds(len(values), groups)
     decided, judged = np.zeros((2, len(values)), dtype=bool)
     thresholds: list[float] = []
@@ -125,7 +136,7 @@ def cross_validate_threshold(
         judged |= left_out
     if not judged.any():
         return None
-    return agreement(decided[judged], positive[judged]), thresholds
+    return CrossValidation(agreement(decided[judged], positive[judged]), thresholds)
 
 
 def assign_folds(n: int, groups: Groups = None) -> NDArray[np.int64]:
@@ -169,25 +180,13 @@ class Reliability:
 
 
 def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliability:
-    """Equal values stay in one bin; values that fall as label 1 grows likelier are read as 1 − value."""
+    """Bins of values with their share of label 1. Equal values stay in one bin.
+
+    With `sign` −1, values fall as label 1 grows likelier; they are read as 1 − value.
+    """
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="right")
-    bins: list[ReliabilityBin] = []
-    for n in np.unique(place):
-        inside = place == n
-        own = values[inside]
-        hits = int(positive[inside].sum())
-        count = int(inside.sum())
-        bins.append(
-            ReliabilityBin(
-                low=float(own.min()),
-                high=float(own.max()),
-                n=count,
-                mean_value=float(own.mean()),
-                share=hits / count,
-                interval=rate_interval(hits, count),
-            )
-        )
+    bins = [_make_bin(values[place == n], positive[place == n]) for n in np.unique(place)]
     if values.min() < 0 or values.max() > 1:
         return Reliability(tuple(bins), None, None)
     chance = values
@@ -198,6 +197,19 @@ def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliab
     gaps = [one.n * abs(mean - one.share) for one, mean in zip(bins, means, strict=True)]
     error = float(sum(gaps) / len(values))
     return Reliability(tuple(bins), error, float(np.mean((chance - positive) ** 2)))
+
+
+def _make_bin(values: NumberArray, positive: NumberArray) -> ReliabilityBin:
+    hits = int(positive.sum())
+    count = len(values)
+    return ReliabilityBin(
+        low=float(values.min()),
+        high=float(values.max()),
+        n=count,
+        mean_value=float(values.mean()),
+        share=hits / count,
+        interval=rate_interval(hits, count),
+    )
 
 
 _NUMBERS_AT_ONCE = 2_000_000  # 16 MB of draws in memory at a time
@@ -213,24 +225,28 @@ def draws_for(n: int) -> int:
 def auroc_draws(
     columns: Sequence[NumberArray], positive: NumberArray, groups: Groups
 ) -> list[NumberArray]:
-    """AUROC of every column over the same draws; a draw with only one class is NaN.
-
-    Rows are sorted by value once, so that a draw costs one pass; equal values form a block.
-    """
+    """AUROC of every column over the same draws; a draw with only one class is NaN."""
+    # Sorted once, so that a draw costs one pass.
     orders = [np.argsort(values, kind="stable") for values in columns]
     parts: list[list[NumberArray]] = [[] for _ in columns]
     for weights in _weights(len(positive), groups):
         for values, order, part in zip(columns, orders, parts, strict=True):
-            starts = np.flatnonzero(np.concatenate([[True], np.diff(values[order]) != 0]))
-            drawn = weights[:, order]
-            labels = positive[order]
-            above = np.add.reduceat(drawn * labels, starts, axis=1)
-            below = np.add.reduceat(drawn * ~labels, starts, axis=1)
-            # A pair inside a block of equal values counts half.
-            won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
-            pairs = above.sum(axis=1) * below.sum(axis=1)
-            part.append(np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
+            part.append(_weighted_aurocs(values[order], positive[order], weights[:, order]))
     return [np.concatenate(part) for part in parts]
+
+
+def _weighted_aurocs(
+    sorted_values: NumberArray, positive: NumberArray, weights: NumberArray
+) -> NumberArray:
+    """The AUROC of each row of `weights`, which says how often each value was drawn."""
+    # Equal values form a block, and a pair inside a block counts half.
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(sorted_values) != 0]))
+    positives = np.add.reduceat(weights * positive, starts, axis=1)
+    negatives = np.add.reduceat(weights * ~positive, starts, axis=1)
+    negatives_below = np.cumsum(negatives, axis=1) - negatives / 2
+    won = (positives * negatives_below).sum(axis=1)
+    pairs = positives.sum(axis=1) * negatives.sum(axis=1)
+    return np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
 
 def interval95(draws: NumberArray) -> list[float] | None:

@@ -9,7 +9,15 @@ from typing import Literal
 import numpy as np
 
 from answerkey.calibrate import agreement as agree
-from answerkey.calibrate.agreement import Agreement, Aim, Reliability, agreement, auroc, interval95
+from answerkey.calibrate.agreement import (
+    Agreement,
+    Aim,
+    NumberArray,
+    Reliability,
+    agreement,
+    auroc,
+    interval95,
+)
 from answerkey.calibrate.auroc_interval import auroc_interval
 from answerkey.errors import InputError
 from answerkey.text import printable
@@ -44,25 +52,20 @@ class Direction:
 
 
 def direction_of(better: Better, raw_auroc: float | None, positive: Meaning | None) -> Direction:
-    """From the metric's direction and what label 1 means, if that is given; else by what fits."""
-    if raw_auroc is None or raw_auroc >= 0.5:
-        fits = 1
-    else:
-        fits = -1
+    """The direction of the metric: by the meaning of label 1 if it is known, else by what fits.
+
+    `raw_auroc` is the AUROC of the values as they are; below ½, low values go with label 1.
+    """
+    fitting_sign = 1
+    if raw_auroc is not None and raw_auroc < 0.5:
+        fitting_sign = -1
     if better == "neither":
-        return Direction(fits, positive, guessed=True)
-    high_is_good = better == "higher"
+        return Direction(fitting_sign, positive, guessed=True)
+    sign_if_good = 1 if better == "higher" else -1
     if positive is None:
-        meaning: Meaning
-        if high_is_good == (fits > 0):
-            meaning = "good"
-        else:
-            meaning = "bad"
-        return Direction(fits, meaning, guessed=True)
-    if high_is_good == (positive == "good"):
-        sign = 1
-    else:
-        sign = -1
+        meaning: Meaning = "good" if fitting_sign == sign_if_good else "bad"
+        return Direction(fitting_sign, meaning, guessed=True)
+    sign = sign_if_good if positive == "good" else -sign_if_good
     return Direction(sign, positive, guessed=False)
 
 
@@ -83,7 +86,7 @@ class RepeatNoise:
 def judge_noise(
     repeats: Sequence[Sequence[Score]], sign: int, threshold: float | None
 ) -> RepeatNoise | None:
-    """None for a single pass, or where no row has a value every time."""
+    """The noise of repeated scores; None for a single pass, or if no row has a value every time."""
     if len(repeats) < 2:
         return None
     complete = [
@@ -170,77 +173,87 @@ def calibrate_metric(
     rows: LabelColumns,
     options: CalibrationOptions | None = None,
 ) -> Calibration:
-    """`repeats` holds the scores of every row, once for each time they were computed; the first is judged."""
+    """Compare a metric with labels.
+
+    `repeats` holds the scores of every row, once for each time they were computed. The first is
+    compared with the labels; the others show how much the metric varies.
+    """
     options = options or CalibrationOptions()
-    kept = [n for n, score in enumerate(repeats[0]) if score.value is not None]
-    if not kept:
-        reason = next((s.error or s.reason for s in repeats[0] if s.error or s.reason), "no value")
-        raise InputError(
-            f"{metric} has no value on any of {len(repeats[0])} labelled rows: {reason}"
-        )
-    values = np.array([repeats[0][n].value for n in kept], dtype=float)
-    labels = np.array([rows.labels[n] for n in kept], dtype=float)
-    lengths = np.array([rows.lengths[n] for n in kept], dtype=float)
-    groups = None
-    if rows.groups:
-        groups = [rows.groups[n] for n in kept]
-    cut = options.label_cut
-    if cut is None:
+    scores = repeats[0]
+    label_cut = options.label_cut
+    if label_cut is None:
         # From all labels, also of rows without a value: the cut must not depend on the metric.
-        cut = middle_of(rows.labels)
-    positive = labels > cut
-    raw = auroc(values, positive)
-    direction = direction_of(better, raw, options.positive)
-    turned = direction.sign * values
-    # Good answers may be the long or the short ones; the baseline takes what fits.
-    if (auroc(lengths, positive) or 0.5) >= 0.5:
-        long_sign = 1
-    else:
-        long_sign = -1
-    intervals = _AurocIntervals()
-    if raw is not None:
-        metric_draws, length_draws = agree.auroc_draws(
-            [turned, long_sign * lengths], positive, groups
-        )
-        intervals = _AurocIntervals(
-            metric=auroc_interval(turned, positive, metric_draws, groups),
-            length=interval95(length_draws),
-            over_length=interval95(metric_draws - length_draws),
-        )
-    threshold = agree.best_threshold(turned, positive, options.aim)
-    best_cut = None
-    fitted = None
-    if threshold is not None:
-        best_cut = direction.sign * threshold
-        fitted = agreement(turned > threshold, positive)
-    crossed = agree.cross_validate_threshold(turned, positive, groups, options.aim)
-    cross, cross_cuts = crossed or (None, [])
-    group_count = len(set(groups)) if groups else None
-    made = Calibration(
+        label_cut = middle_of(rows.labels)
+    scored = _select_scored(metric, scores, rows, label_cut)
+    positive = scored.positive
+    raw_auroc = auroc(scored.values, positive)
+    direction = direction_of(better, raw_auroc, options.positive)
+    values = direction.sign * scored.values
+    baseline = scored.length_baseline()
+    intervals = _auroc_intervals(values, baseline, scored)
+    threshold = agree.best_threshold(values, positive, options.aim)
+    crossed = agree.cross_validate_threshold(values, positive, scored.groups, options.aim)
+    calibration = Calibration(
         metric=metric,
-        n=len(kept),
-        of=len(repeats[0]),
-        errors=sum(score.error is not None for score in repeats[0]),
+        n=len(values),
+        of=len(scores),
+        errors=sum(score.error is not None for score in scores),
         positives=int(positive.sum()),
-        label_cut=cut,
+        label_cut=label_cut,
         direction=direction,
-        auroc=direction.turn_auroc(raw),
+        auroc=direction.turn_auroc(raw_auroc),
         auroc_ci95=intervals.metric,
-        spearman=agree.spearman(values, labels),
-        threshold=best_cut,
-        fitted=fitted,
-        cross=cross,
-        cross_thresholds=[direction.sign * one for one in cross_cuts],
-        length_auroc=auroc(long_sign * lengths, positive),
+        spearman=agree.spearman(scored.values, scored.labels),
+        threshold=None if threshold is None else direction.sign * threshold,
+        fitted=None if threshold is None else agreement(values > threshold, positive),
+        cross=crossed.agreement if crossed else None,
+        cross_thresholds=[direction.sign * cut for cut in crossed.thresholds] if crossed else [],
+        length_auroc=auroc(baseline, positive),
         length_auroc_ci95=intervals.length,
         over_length_ci95=intervals.over_length,
-        reliability=agree.reliability(values, positive, direction.sign),
-        draws=agree.draws_for(len(kept)),
-        groups=group_count,
+        reliability=agree.reliability(scored.values, positive, direction.sign),
+        draws=agree.draws_for(len(values)),
+        groups=len(set(scored.groups)) if scored.groups else None,
         noise=judge_noise(repeats, direction.sign, threshold),
     )
-    made.notes.extend(_notes(made, better))
-    return made
+    calibration.notes.extend(_notes(calibration, better))
+    return calibration
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoredRows:
+    """The labelled rows on which the metric has a value."""
+
+    values: NumberArray
+    labels: NumberArray
+    lengths: NumberArray
+    positive: NumberArray
+    groups: list[str] | None
+
+    def length_baseline(self) -> NumberArray:
+        """Answer lengths, negative where the short answers are the positive ones."""
+        # Good answers may be the long or the short ones; the baseline takes what fits.
+        if (auroc(self.lengths, self.positive) or 0.5) >= 0.5:
+            return self.lengths
+        return -self.lengths
+
+
+def _select_scored(
+    metric: str, scores: Sequence[Score], rows: LabelColumns, label_cut: float
+) -> _ScoredRows:
+    """The rows with a value. Raises an error, with a reason, if no row has one."""
+    scored = [n for n, score in enumerate(scores) if score.value is not None]
+    if not scored:
+        reason = next((s.error or s.reason for s in scores if s.error or s.reason), "no value")
+        raise InputError(f"{metric} has no value on any of {len(scores)} labelled rows: {reason}")
+    labels = np.array([rows.labels[n] for n in scored], dtype=float)
+    return _ScoredRows(
+        values=np.array([scores[n].value for n in scored], dtype=float),
+        labels=labels,
+        lengths=np.array([rows.lengths[n] for n in scored], dtype=float),
+        positive=labels > label_cut,
+        groups=[rows.groups[n] for n in scored] if rows.groups else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +263,21 @@ class _AurocIntervals:
     metric: list[float] | None = None
     length: list[float] | None = None
     over_length: list[float] | None = None
+
+
+def _auroc_intervals(
+    values: NumberArray, baseline: NumberArray, rows: _ScoredRows
+) -> _AurocIntervals:
+    """All None if the labels are on one side, where no AUROC is defined."""
+    if rows.positive.all() or not rows.positive.any():
+        return _AurocIntervals()
+    # The same draws for both, so that their difference has an interval too.
+    metric_draws, length_draws = agree.auroc_draws([values, baseline], rows.positive, rows.groups)
+    return _AurocIntervals(
+        metric=auroc_interval(values, rows.positive, metric_draws, rows.groups),
+        length=interval95(length_draws),
+        over_length=interval95(metric_draws - length_draws),
+    )
 
 
 def middle_of(labels: Sequence[float]) -> float:
@@ -278,15 +306,20 @@ def _notes(c: Calibration, better: Better) -> list[str]:
         notes.append("points the wrong way: below chance, and the interval says so")
     elif low <= 0.5:
         notes.append("not shown to be better than chance: the interval holds 0.5")
-    if c.over_length_ci95 and c.over_length_ci95[0] <= 0 and c.metric != "answer_length":
-        if c.over_length_ci95[1] < 0:
-            word = "worse than"
-        else:
-            word = "not shown to be better than"
-        notes.append(
-            f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length"
-        )
+    if c.metric != "answer_length" and c.over_length_ci95 is not None:
+        notes += _notes_on_length(c.over_length_ci95, c.length_auroc or 0.5)
     return notes
+
+
+def _notes_on_length(over_length_ci95: Sequence[float], length_auroc: float) -> list[str]:
+    """Say so if answer length alone agrees with the labels as well as the metric does."""
+    low, high = over_length_ci95
+    if low > 0:
+        return []
+    comparison = "worse than" if high < 0 else "not shown to be better than"
+    return [
+        f"{comparison} answer length alone (AUROC {length_auroc:.2f}): it may be measuring length"
+    ]
 
 
 def calibration_json(c: Calibration) -> dict[str, object]:
@@ -340,23 +373,13 @@ def _agreement_json(a: Agreement | None) -> dict[str, float | None]:
 def calibration_text(c: Calibration) -> str:
     """Plain lines; the figures of the JSON, with their denominators."""
     share = c.positives / c.n
-    sides = f"label 1 in {c.positives} ({share:.1%})"
-    if c.direction.label_means:
-        if c.direction.guessed:
-            means = ", taken to mean"
-        else:
-            means = " means"
-        sides += f"{means} {c.direction.label_means}"
-    grouped = f"{c.draws:,} draws"
+    draws = f"{c.draws:,} draws"
     if c.groups:
-        grouped += f" of {c.groups} groups"
-    scored = f"{c.n}/{c.of}"
-    if c.errors:
-        scored += f", {c.errors} errors"
+        draws += f" of {c.groups} groups"
     lines = [
-        f"{c.metric}: scored {scored}; {sides}; {c.direction.phrase}",
+        _heading(c, share),
         "",
-        f"  AUROC                 {_figure(c.auroc)}{_interval(c.auroc_ci95)}  ({grouped})",
+        f"  AUROC                 {_figure(c.auroc)}{_interval(c.auroc_ci95)}  ({draws})",
         f"  answer length alone   {_figure(c.length_auroc)}{_interval(c.length_auroc_ci95)}",
         f"  metric − length             {_interval(c.over_length_ci95).strip() or '-'}",
         f"  Spearman              {_figure(c.spearman)}  (value and label as they are)",
@@ -372,14 +395,27 @@ def calibration_text(c: Calibration) -> str:
     if error is not None and brier is not None:
         lines.append(f"  read as a probability: calibration error {error:.3f}, Brier {brier:.3f}")
     if c.noise:
-        flips = ""
-        if c.noise.flips is not None:
-            flips = f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
-        lines.append(
-            f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}"
-        )
+        lines.append(_noise_text(c.noise))
     lines += [f"  note: {note}" for note in c.notes]
     return printable("\n".join(lines) + "\n")
+
+
+def _heading(c: Calibration, share: float) -> str:
+    scored = f"{c.n}/{c.of}"
+    if c.errors:
+        scored += f", {c.errors} errors"
+    sides = f"label 1 in {c.positives} ({share:.1%})"
+    if c.direction.label_means:
+        verb = ", taken to mean" if c.direction.guessed else " means"
+        sides += f"{verb} {c.direction.label_means}"
+    return f"{c.metric}: scored {scored}; {sides}; {c.direction.phrase}"
+
+
+def _noise_text(noise: RepeatNoise) -> str:
+    flips = ""
+    if noise.flips is not None:
+        flips = f"; {noise.flips:.1%} of {noise.rows} rows change sides"
+    return f"  noise over {noise.repeats} repeats: standard deviation {noise.sd:.3g} within a row{flips}"
 
 
 def _agreement_text(a: Agreement | None) -> str:

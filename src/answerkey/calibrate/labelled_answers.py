@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from answerkey.calibrate.labels import LABELS_FILE, as_label, read_run_labels
 from answerkey.cases.check import check_cases
@@ -19,10 +20,17 @@ from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Pair, Score
 
+if TYPE_CHECKING:
+    from answerkey.runs.score import Scorer
+
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Pairs with a label each. `groups` are rows of one source, which belong together; `known` are a run's own scores."""
+    """Answers with a label each, in order.
+
+    `groups` names the source of each row, as rows of one source belong together. `known` has the
+    scores that a run already computed.
+    """
 
     pairs: list[Pair]
     labels: list[float]
@@ -34,49 +42,49 @@ class Labelled:
         return len(self.pairs)
 
 
+@dataclass(frozen=True, slots=True)
+class _LabelRow:
+    """An answer, its label as it is written, and the scores that a run has for it."""
+
+    pair: Pair
+    label: Any
+    scores: dict[str, float]
+
+
 def read_labelled(
     path: Path, label: str = "label", group: str = "group", limit: int | None = None
 ) -> Labelled:
-    """Every row that has a label and an answer; rows without a label are counted, rows without an answer refused."""
-    if is_run(path):
-        rows = _run_rows(path)
-    else:
-        rows = _file_rows(path, label)
-    read = [
-        (pair, as_label(label_value, pair[0].id), scores)
-        for pair, label_value, scores in islice(rows, limit)
-    ]
-    usable = [(pair, value, scores) for pair, value, scores in read if value is not None]
-    if not usable:
+    """Read answers with labels from a case file or a run.
+
+    A row without a label is counted; a row without an answer is an error.
+    """
+    rows = _run_rows(path) if is_run(path) else _file_rows(path, label)
+    unlabelled = 0
+    labels: list[float] = []
+    labelled_rows: list[_LabelRow] = []
+    for row in islice(rows, limit):
+        value = as_label(row.label, row.pair[0].id)
+        if value is None:
+            unlabelled += 1
+        else:
+            labels.append(value)
+            labelled_rows.append(row)
+    if not labels:
         raise InputError(f"{path}: no row has a label; {_how_to_label(path, label)}")
-    pairs = [pair for pair, _, _ in usable]
-    groups: list[str] | None = [str(case.extra.get(group, "")) for case, _ in pairs]
-    # Groups count only where every row has one.
-    if not all(groups):
-        groups = None
+    pairs = [row.pair for row in labelled_rows]
+    groups = [str(case.extra.get(group, "")) for case, _ in pairs]
     return Labelled(
         pairs=pairs,
-        labels=[value for _, value, _ in usable],
-        groups=groups,
-        unlabelled=len(read) - len(usable),
-        known=[scores for _, _, scores in usable],
+        labels=labels,
+        # Groups count only where every row has one.
+        groups=groups if all(groups) else None,
+        unlabelled=unlabelled,
+        known=[row.scores for row in labelled_rows],
     )
 
 
-# A pair, the label as it is written, and the scores of a run
-_LabelRow = tuple[Pair, Any, dict[str, float]]
-
-
 def _file_rows(path: Path, label: str) -> Iterator[_LabelRow]:
-    if path.is_file():
-        reader = ROW_READERS.get(path.suffix.lower())
-    else:
-        reader = None
-    if reader:
-        cases = check_cases(_read_tolerantly(reader(path, path.name), path), path.name)
-    else:
-        cases = read_cases([path])
-    for case in cases:
+    for case in _read_labelled_cases(path):
         if case.recorded is None:
             raise InputError(
                 f'{path}: case "{case.id}" has no answer to measure; add an "answer" column'
@@ -86,11 +94,19 @@ def _file_rows(path: Path, label: str) -> Iterator[_LabelRow]:
             raise InputError(
                 f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}'
             )
-        yield (replace(case, recorded=None), case.recorded), case.extra.get(label), {}
+        pair = (replace(case, recorded=None), case.recorded)
+        yield _LabelRow(pair, case.extra.get(label), scores={})
+
+
+def _read_labelled_cases(path: Path) -> Iterator[Case]:
+    reader = ROW_READERS.get(path.suffix.lower())
+    if path.is_file() and reader is not None:
+        return check_cases(_read_tolerantly(reader(path, path.name), path), path.name)
+    return read_cases([path])
 
 
 def _read_tolerantly(rows: Iterator[Row], path: Path) -> Iterator[Case]:
-    """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
+    """The cases of rows that may lack a question: claims, replies and summaries are labelled too."""
     for number, (row, place) in enumerate(rows, start=1):
         default_id = f"{path.stem}#{number}"
         if str(row.get("question") or "").strip():
@@ -109,7 +125,8 @@ def _run_rows(path: Path) -> Iterator[_LabelRow]:
         scores = {
             name: score.value for name, score in outcome.scores.items() if score.value is not None
         }
-        yield (outcome.case, outcome.response), labels.get(outcome.case.id), scores
+        pair = (outcome.case, outcome.response)
+        yield _LabelRow(pair, labels.get(outcome.case.id), scores)
 
 
 def _how_to_label(path: Path, label: str) -> str:
@@ -129,31 +146,35 @@ def measure_labelled(
     """For each repeat, the column of scores of every metric of the suite. A judge is asked anew each time."""
     # Imported here because most users of labelled answers measure nothing.
     from answerkey.metrics.judge.judged_metrics import without_cache
-    from answerkey.runs.score import in_chunks, make_scorer
+    from answerkey.runs.score import make_scorer
 
     names = suite.metrics
-    stored = labelled.known
     # A run already has these scores: nothing is computed or asked again.
-    if repeats == 1 and all(any(name in scores for scores in stored) for name in names):
-        return [{name: [Score(scores.get(name)) for scores in stored] for name in names}]
+    if repeats == 1 and all(any(name in row for row in labelled.known) for name in names):
+        return [{name: [Score(row.get(name)) for row in labelled.known] for name in names}]
     # A cached reply would hide the noise that the repeats measure.
     if repeats > 1 and suite.judge is not None:
         suite = replace(suite, judge=without_cache(suite.judge))
-    scorer = make_scorer(suite, None)
-    try:
-        done = 0
-        total = repeats * len(labelled)
-        passes: list[Columns] = []
-        for _ in range(repeats):
+    total = repeats * len(labelled)
+    passes: list[Columns] = []
+    with closing(make_scorer(suite, None)) as scorer:
+        for n in range(repeats):
             columns: Columns = {name: [] for name in names}
-            for chunk in in_chunks(labelled.pairs, _CHUNK):
-                for scores in scorer.plan.score(chunk):
-                    for name in names:
-                        columns[name].append(scores[name])
-                done += len(chunk)
+            done = n * len(labelled)
+            for scores in _score_in_chunks(scorer, labelled.pairs):
+                for name in names:
+                    columns[name] += [row[name] for row in scores]
+                done += len(scores)
                 if progress:
                     progress(done, total)
             passes.append(columns)
-        return passes
-    finally:
-        scorer.close()
+    return passes
+
+
+def _score_in_chunks(
+    scorer: Scorer, pairs: Sequence[Pair]
+) -> Iterator[Sequence[Mapping[str, Score]]]:
+    from answerkey.runs.score import in_chunks
+
+    for chunk in in_chunks(pairs, _CHUNK):
+        yield scorer.plan.score(chunk)

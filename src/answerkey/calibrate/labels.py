@@ -44,11 +44,21 @@ class CaseLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Cohen's κ of two people over the cases that both labelled; None where it is undefined."""
+
+    a: str
+    b: str
+    cases: int
+    kappa: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """How far the people agree: Krippendorff's α over all of them, Cohen's κ per pair, with the cases that both labelled."""
+    """How far the people agree: Krippendorff's α over all of them, and each pair of them."""
 
     alpha: float | None
-    pairs: tuple[tuple[str, str, int, float | None], ...]
+    pairs: tuple[PairAgreement, ...]
 
 
 class RunLabels:
@@ -75,7 +85,10 @@ class RunLabels:
         return {by: entry.label for by, entry in entries.items() if entry.label is not None}
 
     def by_majority(self) -> dict[str, float]:
-        """One label per case: the decision where there is one, else what the majority says; a tie has none."""
+        """One label per case: the decision if there is one, else that of the majority.
+
+        A case without a majority is left out.
+        """
         majority: dict[str, float] = {}
         for case in self.by_case:
             labels = self.of_case(case)
@@ -101,18 +114,16 @@ class RunLabels:
 
     def agreement(self) -> LabelAgreement:
         """The agreement between the people, decisions apart."""
-        people = self.people()
         table = [
             {by: label for by, label in self.of_case(case).items() if by != DECISION}
             for case in self.by_case
         ]
-        pairs: list[tuple[str, str, int, float | None]] = []
-        for a, b in combinations(people, 2):
-            both = [(entry[a], entry[b]) for entry in table if a in entry and b in entry]
-            pairs.append((a, b, len(both), cohen_kappa(both)))
-        return LabelAgreement(
-            krippendorff_alpha([list(entry.values()) for entry in table]), tuple(pairs)
-        )
+        pairs: list[PairAgreement] = []
+        for a, b in combinations(self.people(), 2):
+            both = [(labels[a], labels[b]) for labels in table if a in labels and b in labels]
+            pairs.append(PairAgreement(a, b, len(both), cohen_kappa(both)))
+        alpha = krippendorff_alpha([list(labels.values()) for labels in table])
+        return LabelAgreement(alpha, tuple(pairs))
 
 
 def cohen_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
@@ -155,10 +166,12 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     return 1 - (n - 1) * observed / expected
 
 
-def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
-    """The labels of a run, none without a file. A line that is not a label is skipped, or with `strict` refused."""
+def read_run_labels(run: Path, *, strict: bool = False) -> RunLabels:
+    """The labels of a run; none if there is no file.
+
+    A line that is not a label is skipped; with `strict` it is an error.
+    """
     path = run / LABELS_FILE
-    labels: list[CaseLabel] = []
     if not path.is_file():
         return RunLabels()
     try:
@@ -166,40 +179,49 @@ def read_run_labels(run: Path, strict: bool = False) -> RunLabels:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return RunLabels()
+    labels: list[CaseLabel] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            note, by, at = (str(row.get(key) or "") for key in ("note", "by", "at"))
-            labels.append(
-                CaseLabel(str(row["id"]), as_label(row["label"], str(row["id"])), note, by, at)
-            )
-        except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+            labels.append(_read_label_line(line))
+        except InputError as error:
             # The viewer shows what can be read; only a calculation insists on every line.
             if strict:
-                problem = 'expected {"id": …, "label": …, "note": …}'
-                if isinstance(error, InputError):
-                    problem = str(error)
-                raise InputError(f"{path}, line {number}: {problem}") from None
+                raise InputError(f"{path}, line {number}: {error}") from None
     return RunLabels(labels)
 
 
-def as_label(given: Any, case: str) -> float | None:
-    """0, 1 or any number; yes, no and similar words; None where there is no label."""
-    if given is None or (isinstance(given, str) and not given.strip()):
-        return None
-    if isinstance(given, str) and given.strip().lower() in _WORDS:
-        return _WORDS[given.strip().lower()]
+def _read_label_line(line: str) -> CaseLabel:
     try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(
-            f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no'
+        row = json.loads(line)
+        case = str(row["id"])
+        return CaseLabel(
+            id=case,
+            label=as_label(row["label"], case),
+            note=str(row.get("note") or ""),
+            by=str(row.get("by") or ""),
+            at=str(row.get("at") or ""),
         )
-    return value
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError('expected {"id": …, "label": …, "note": …}') from None
+
+
+def as_label(value: Any, case: str) -> float | None:
+    """0, 1 or any number; yes, no and similar words; None where there is no label."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str) and value.strip().lower() in _WORDS:
+        return _WORDS[value.strip().lower()]
+    try:
+        label = float(value)
+    except (TypeError, ValueError):
+        label = math.nan
+    if not math.isfinite(label):
+        raise InputError(
+            f'case "{case}": the label is {value!r}, expected 0, 1, another number, or yes and no'
+        )
+    return label
 
 
 def column_label(case: Case) -> float | None:
@@ -215,18 +237,28 @@ def column_label(case: Case) -> float | None:
 
 def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
     """One label per case: from a file with columns id and label, else from the run's labels, else from its cases."""
-    cases = [outcome.case for outcome in read_outcomes(run)]
-    labels = {case.id: label for case in cases if (label := column_label(case)) is not None}
+    labels: dict[str, float] = {}
+    for outcome in read_outcomes(run):
+        label = column_label(outcome.case)
+        if label is not None:
+            labels[outcome.case.id] = label
     labels |= read_run_labels(run).by_majority()
-    if file is None:
-        return labels
+    if file is not None:
+        labels |= _read_label_table(file)
+    return labels
+
+
+def _read_label_table(file: Path) -> dict[str, float]:
+    """The labels of a file with columns id and label; empty cells are left out."""
+    labels: dict[str, float] = {}
     for row, place in read_table_rows(file, file.name):
         if "id" not in row or "label" not in row:
-            raise InputError(
-                f"{place}: expected the columns id and label, found {', '.join(map(str, row))}"
-            )
-        if (label := as_label(row["label"], str(row["id"]))) is not None:
-            labels[str(row["id"])] = label
+            columns = ", ".join(map(str, row))
+            raise InputError(f"{place}: expected the columns id and label, found {columns}")
+        case = str(row["id"])
+        label = as_label(row["label"], case)
+        if label is not None:
+            labels[case] = label
     return labels
 
 

@@ -63,26 +63,19 @@ def stratified_rate(
     That number is the one of a random sample with the same variance (Korn and Graubard 1998).
     """
     total = sum(map(len, strata))
-    everything = [labels[n] >= 0.5 for n in labels]
+    share_of_all = sum(label >= 0.5 for label in labels.values()) / len(labels)
     mean = 0.0
     smoothed = 0.0
     variance = 0.0
     for cases in strata:
         weight = len(cases) / total
         own = [labels[n] >= 0.5 for n in cases if n in labels]
-        n = len(own)
-        if passed[cases[0]]:
-            likely = _PRIOR_AGREEMENT
-        else:
-            likely = 1 - _PRIOR_AGREEMENT
-        share = (sum(own) + _PRIOR_LABELS * likely) / (n + _PRIOR_LABELS)
         # A stratum without labels is taken to be like the labelled ones.
-        if own:
-            mean += weight * sum(own) / n
-        else:
-            mean += weight * sum(everything) / len(everything)
+        mean += weight * (sum(own) / len(own) if own else share_of_all)
+        likely = _PRIOR_AGREEMENT if passed[cases[0]] else 1 - _PRIOR_AGREEMENT
+        share = (sum(own) + _PRIOR_LABELS * likely) / (len(own) + _PRIOR_LABELS)
         smoothed += weight * share
-        variance += weight**2 * share * (1 - share) / max(n, 1)
+        variance += weight**2 * share * (1 - share) / max(len(own), 1)
     # The imagined labels keep the variance above 0.
     worth = smoothed * (1 - smoothed) / variance
     low, high = wilson_ends(min(mean, 1.0), worth)

@@ -83,15 +83,14 @@ def fit_profile(
     Raises an error if no set has enough: `LEAST_ROWS` rows with `LEAST_OF_EACH` good and bad ones.
     """
     rules_by_group = {MOST_ROUTES: profile.rules, **profile.group_rules}
-    numbers = _sort_rows(profile, pairs, scores, rules_by_group)
-    folds = assign_folds(len(pairs), groups)
+    data = _LabelledScores(pairs, scores, good, assign_folds(len(pairs), groups))
+    numbers = _sort_rows(profile, data, rules_by_group)
     fitted: list[FittedRules] = []
     decided_before: list[Flags] = []
     decided_after: list[Flags] = []
     labels: list[Flags] = []
     for group, rules in rules_by_group.items():
-        chosen = numbers[group]
-        rows = _read_rows(profile, rules, pairs, scores, chosen, good, folds)
+        rows = _select_rows(profile, rules, data, numbers[group])
         current = np.array([line.weight for line in rules.lines if line.weight > 0])
         fitted.append(_fit_rules(profile, group, rules, rows, current, aim))
         # Rules that stay as they are decide alike before and after, which would blur the
@@ -115,16 +114,23 @@ def fit_profile(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _LabelledScores:
+    """Answers with their scores, labels and folds, in one order."""
+
+    pairs: Sequence[Pair]
+    scores: Sequence[Mapping[str, Score]]
+    good: Flags
+    folds: NDArray[np.int64]
+
+
 def _sort_rows(
-    profile: Profile,
-    pairs: Sequence[Pair],
-    scores: Sequence[Mapping[str, Score]],
-    rules_by_group: Mapping[str, ScoringRules],
+    profile: Profile, data: _LabelledScores, rules_by_group: Mapping[str, ScoringRules]
 ) -> dict[str, list[int]]:
     """The numbers of the rows that each set of rules decides; those without a verdict are out."""
     numbers: dict[str, list[int]] = {group: [] for group in rules_by_group}
-    for number, ((case, response), row) in enumerate(zip(pairs, scores, strict=True)):
-        verdict = decide_verdict(profile, case, response, row)
+    for number, (case, response) in enumerate(data.pairs):
+        verdict = decide_verdict(profile, case, response, data.scores[number])
         if verdict.status in (Status.ERROR, Status.UNSCORED):
             continue
         rules = profile.rules_for(response.route)
@@ -134,32 +140,30 @@ def _sort_rows(
     return numbers
 
 
-def _read_rows(
-    profile: Profile,
-    rules: ScoringRules,
-    pairs: Sequence[Pair],
-    scores: Sequence[Mapping[str, Score]],
-    numbers: Sequence[int],
-    good: Flags,
-    folds: NDArray[np.int64],
+def _select_rows(
+    profile: Profile, rules: ScoringRules, data: _LabelledScores, numbers: Sequence[int]
 ) -> _Rows:
+    """The rows of these numbers, as one set of rules sees them."""
     lines = [line for line in rules.lines if line.weight > 0]
     shares = np.full((len(numbers), len(lines)), np.nan)
     for row, number in enumerate(numbers):
         for column, line in enumerate(lines):
-            value = scores[number][line.metric].value
+            value = data.scores[number][line.metric].value
             if value is not None:
                 shares[row, column] = share_of(line, value)
-    # Under a pass mark of 0 only a required floor can fail a case.
-    bands = (Band("passed", 0.0, "PASSED"), Band("failed", 0.0, Status.FAILED))
-    open_rules = replace(rules, pass_mark=0.0, bands=bands)
-    without_mark = replace(profile, rules=open_rules, group_rules={})
+    without_mark = _without_pass_mark(profile, rules)
     is_floored = [
-        not decide_verdict(without_mark, *pairs[number], scores[number]).passed
+        not decide_verdict(without_mark, *data.pairs[number], data.scores[number]).passed
         for number in numbers
     ]
     chosen = np.array(numbers, np.int64)
-    return _Rows(shares, good[chosen], np.array(is_floored, bool), folds[chosen])
+    return _Rows(shares, data.good[chosen], np.array(is_floored, bool), data.folds[chosen])
+
+
+def _without_pass_mark(profile: Profile, rules: ScoringRules) -> Profile:
+    """The profile with these rules alone, under which only a required floor can fail a case."""
+    bands = (Band("passed", 0.0, "PASSED"), Band("failed", 0.0, Status.FAILED))
+    return replace(profile, rules=replace(rules, pass_mark=0.0, bands=bands), group_rules={})
 
 
 def _fit_rules(
@@ -226,9 +230,9 @@ def _find_mark(rows: _Rows, weights: Floats, current: float, aim: Aim) -> float:
     best = best_threshold(quality, rows.good, aim)
     if best is None:
         return current
-    if _gain(_decide(rows, weights, current), rows.good, aim) >= _gain(
-        _decide(rows, weights, best), rows.good, aim
-    ):
+    gain_now = _gain(_decide(rows, weights, current), rows.good, aim)
+    gain_of_best = _gain(_decide(rows, weights, best), rows.good, aim)
+    if gain_now >= gain_of_best:
         return current
     return max(best, 0.0)
 

@@ -22,38 +22,23 @@ def check_cases(
     """The same cases; a second use of an id stops with its place."""
     # Hashes take a tenth of the memory of the ids and questions themselves.
     ids = SeenHashes()
-    questions = SeenHashes()
-    first_ids: dict[int, str] = {}
     repeats = _Repeats()
     file = None
-    number = 0
+    number_in_file = 0
     is_empty = True
     for case in cases:
-        if case.source_file == file:
-            number = number + 1
-        else:
-            number = 1
-        file = case.source_file
         is_empty = False
+        if case.source_file != file:
+            file = case.source_file
+            number_in_file = 0
+        number_in_file += 1
         if not ids.add(hash(case.id)):
-            place = describe_place(file, number)
             raise InputError(
-                f'{place}, column "id": the id "{case.id}" is used twice; give each case an id of '
-                "its own (ids of Q&A files come from the file's name and the question's number)"
+                f'{describe_place(file, number_in_file)}, column "id": the id "{case.id}" is used '
+                "twice; give each case an id of its own (ids of Q&A files come from the file's "
+                "name and the question's number)"
             )
-        # The same question after other turns, or under another configuration, is another case.
-        question = hash(
-            (
-                case.question,
-                case.history,
-                case.extra.get("config_name"),
-                bool(case.extra) and is_whole(case),
-            )
-        )
-        if not questions.add(question):
-            repeats.add(case.id, first_ids.get(question))
-        elif len(first_ids) < _MOST_REMEMBERED:
-            first_ids[question] = case.id
+        repeats.add(case)
         yield case
     if is_empty:
         raise InputError(f"{where}: no case found; expected at least one question")
@@ -66,9 +51,20 @@ class _Repeats:
 
     def __init__(self) -> None:
         self.count = 0
+        self._questions = SeenHashes()
+        self._first_ids: dict[int, str] = {}
         self._examples: list[str] = []
 
-    def add(self, case_id: str, original: str | None) -> None:
+    def add(self, case: Case) -> None:
+        # The same question after other turns, or under another configuration, is another case.
+        whole = bool(case.extra) and is_whole(case)
+        question = hash((case.question, case.history, case.extra.get("config_name"), whole))
+        if not self._questions.add(question):
+            self._add_repeat(case.id, self._first_ids.get(question))
+        elif len(self._first_ids) < _MOST_REMEMBERED:
+            self._first_ids[question] = case.id
+
+    def _add_repeat(self, case_id: str, original: str | None) -> None:
         self.count += 1
         if len(self._examples) == _MOST_LISTED:
             return

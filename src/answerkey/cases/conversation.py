@@ -53,49 +53,52 @@ def conversation_cases(
     turns = list(_turns(row, key, place))
     if not turns:
         raise place.error(key, row[key], "a list of turns")
-    shared = _shared_columns(row, key)
     labels = {name: row[name] for name in WHOLE_COLUMNS if name in row}
-    for name in labels:
-        shared.pop(name, None)
-    # Sources that a user must not see are forbidden in every turn; the calls are of the whole.
-    for_every_turn = {name: labels[name] for name in ("forbidden",) if name in labels}
-    # With one turn both are the same.
-    if len(turns) == 1:
-        for_every_turn = labels
-    cases: list[Case] = []
+    shared = {n: value for n, value in _shared_columns(row, key).items() if n not in labels}
     history = list(as_turns(shared.pop("history", None), "history", place))
-    kept = _other_columns(row)
+    for_every_turn = _labels_of_every_turn(labels, len(turns))
+    other_columns = _other_columns(row)
+    cases: list[Case] = []
     for number, turn in enumerate(turns, start=1):
-        if key == "conversation":
-            where = replace(place, line=number, unit="turn")
-        else:
-            where = place
-        # The labels of a chat are about its last reply.
-        is_unlabelled = key == "messages" and number < len(turns)
         columns = {**for_every_turn, **turn}
-        if not is_unlabelled:
+        # The labels of a chat are about its last reply.
+        if key != "messages" or number == len(turns):
             columns = {**shared, **columns}
+        # In the other formats the turns stand in one line of the file.
+        has_own_place = key == "conversation"
+        where = replace(place, line=number, unit="turn") if has_own_place else place
         case = case_of_row(columns, where, f"{stem}#T{number}")
-        own = {name: value for name, value in case.extra.items() if name not in _TURN_KEYS}
-        about = {
+        history_before = tuple(history)
+        history.append(turn_of_case(case))
+        min_score = None
+        if has_own_place:
+            min_score = as_number(turn.get("min_score"), "min_score", where)
+        extra = {
+            **other_columns,
+            **{name: value for name, value in case.extra.items() if name not in _TURN_KEYS},
             "conversation": session or stem,
             "requires_context": bool(turn.get("requires_context")),
         }
-        min_score = None
-        if key == "conversation":
-            min_score = as_number(turn.get("min_score"), "min_score", where)
-        turn_case = replace(
+        case = replace(
             case,
-            history=tuple(history),
+            history=history_before,
             question_num=number,
             min_score=min_score,
-            extra={**kept, **own, **about},
+            extra=extra,
         )
-        yield turn_case
-        cases.append(turn_case)
-        history.append(turn_of_case(case))
+        yield case
+        cases.append(case)
     if labels and len(turns) > 1:
         yield _labelled_whole(cases, labels, place)
+
+
+def _labels_of_every_turn(labels: Mapping[str, object], turns: int) -> Mapping[str, object]:
+    """The labels of a whole conversation that also hold for each of its turns."""
+    # With one turn both are the same.
+    if turns == 1:
+        return labels
+    # Sources that a user must not see are forbidden in every turn; the calls are of the whole.
+    return {name: value for name, value in labels.items() if name == "forbidden"}
 
 
 def _labelled_whole(cases: Sequence[Case], labels: Mapping[str, object], place: Place) -> Case:
@@ -159,14 +162,10 @@ def _in_order(turns: list[object]) -> list[object]:
     """The turns by their numbers, where all of them have one."""
     numbered: list[tuple[float, object]] = []
     for turn in turns:
-        if is_mapping(turn):
-            number = turn.get("turn")
-        else:
-            number = None
-        if is_number(number):
-            numbered.append((number, turn))
-    if len(numbered) < len(turns):
-        return turns
+        number = turn.get("turn") if is_mapping(turn) else None
+        if not is_number(number):
+            return turns
+        numbered.append((number, turn))
     return [turn for _, turn in sorted(numbered, key=lambda pair: pair[0])]
 
 

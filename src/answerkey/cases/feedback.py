@@ -1,4 +1,4 @@
-"""What users say about an answer with a thumb, stars or a word."""
+"""Reads the feedback of users: a thumb, stars or a word."""
 
 from __future__ import annotations
 

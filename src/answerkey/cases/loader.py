@@ -177,7 +177,7 @@ def relative_name(path: Path, base: Path) -> str:
 
 
 def _describe_place(files: Mapping[str, Path], name: str | None, number: int) -> str:
-    """Where the nth case of a file stands, as other errors name it: its rows are read once more."""
+    """The place of the nth case of a file, as other errors name it: its rows are read once more."""
     path = files.get(name or "")
     if path is None:
         return f"{name}, case {number}"

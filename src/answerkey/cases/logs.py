@@ -166,13 +166,11 @@ def _read_log_row(row: Cells, sessions: _Sessions) -> dict[str, object]:
     if "response_time" not in cells:
         cells |= _latency(cells)
     feedback_name = _column(cells, "feedback")
-    if feedback_name is None:
-        feedback = None
-    else:
+    if feedback_name is not None:
         feedback = read_feedback(cells[feedback_name])
-    if feedback is not None:
-        cells["feedback"] = feedback.value
-        cells.setdefault("label", feedback.label)
+        if feedback is not None:
+            cells["feedback"] = feedback.value
+            cells.setdefault("label", feedback.label)
     time_name = _column(cells, "time")
     if time_name is not None:
         cells.setdefault("time", cells[time_name])
@@ -222,10 +220,7 @@ def _pair_messages(rows: Iterable[Row]) -> Iterator[Row]:
         session = _text(row, "session")
         role = _role(row)
         content = _column(row, "content")
-        if content is None:
-            text = ""
-        else:
-            text = content_text(row[content])
+        text = "" if content is None else content_text(row[content])
         if role is Role.USER and text:
             earlier = open_turns.pop(session, None)
             if earlier is not None:

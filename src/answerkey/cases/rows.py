@@ -50,9 +50,15 @@ def case_of_cells(row: Cells, place: Place, default_id: str) -> Case:
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
     has_response = any(column in row for column in RESPONSE_COLUMNS)
     source_file = str(extra.pop("source_file", None) or place.file)
-    question_num = _question_num(extra.pop("question_num", None))
+    question_num = None
+    if "question_num" in extra:
+        question_num = _question_num(extra.pop("question_num"))
+    case_id = _id_of(row, extra, place)
+    # The id that the question has in its Markdown file, so that old results pair with a new run.
+    if not case_id and question_num is not None and "source_file" in row:
+        case_id = f"{PurePath(source_file).stem}#Q{question_num}"
     return Case(
-        id=_id_of(row, extra, place) or _id_of_source(row, source_file, question_num) or default_id,
+        id=case_id or default_id,
         question=question,
         source_file=source_file,
         question_num=question_num,
@@ -82,13 +88,6 @@ def _id_of(row: Cells, extra: Mapping[str, object], place: Place) -> str:
     if own_id and configuration:  # the same query under several configurations
         return f"{configuration}/{own_id}"
     return own_id
-
-
-def _id_of_source(row: Cells, source_file: str, question_num: int | None) -> str:
-    """The id that the question has in its Markdown file, so that old results pair with a new run."""
-    if question_num is None or "source_file" not in row:
-        return ""
-    return f"{PurePath(source_file).stem}#Q{question_num}"
 
 
 def _question_num(value: object) -> int | None:

@@ -19,7 +19,7 @@ from answerkey.cases.rows import case_of_row
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.json_rows import rows_of_value, unwrap_rows
 from answerkey.coerce.rows import Row
-from answerkey.coerce.values import is_list, is_mapping, unpack_list
+from answerkey.coerce.values import Place, is_list, is_mapping, unpack_list
 from answerkey.types import Case
 
 
@@ -67,11 +67,9 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
     if key is not None:
         # A file with one conversation names it; with several each has a number.
         is_only_row = number == 1 and place.line <= 1
-        default_name = path.stem if is_only_row else default_id
-        stem = str(row.get("id") or row.get("name") or default_name)
-        is_log = is_stored_chat(row)
-        for case in conversation_cases(row, key, place, stem, session_of(row)):
-            yield without_error_answer(case) if is_log else case
+        yield from _cases_of_conversation(
+            row, key, place, default_name=path.stem if is_only_row else default_id
+        )
         return
     if "question" not in row:
         for key in CONVERSATION_KEYS:
@@ -80,6 +78,15 @@ def _cases_of_row(numbered_row: Row, number: int, path: Path) -> Iterator[Case]:
     if any(name.startswith("__") for name in row) and promptfoo.has_expected_columns(row):
         row = promptfoo.read_expected_columns(row, place.file)
     yield case_of_row(row, place, default_id)
+
+
+def _cases_of_conversation(
+    row: dict[str, object], key: str, place: Place, default_name: str
+) -> Iterator[Case]:
+    stem = str(row.get("id") or row.get("name") or default_name)
+    is_log = is_stored_chat(row)
+    for case in conversation_cases(row, key, place, stem, session_of(row)):
+        yield without_error_answer(case) if is_log else case
 
 
 def _merge_categories(data: object) -> object:

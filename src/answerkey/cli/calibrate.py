@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -14,10 +14,12 @@ import click
 import msgspec
 import numpy as np
 
+from answerkey.calibrate.agreement import Aim, ReliabilityBin
 from answerkey.calibrate.calibration import (
     Calibration,
     CalibrationOptions,
     LabelColumns,
+    Meaning,
     calibrate_metric,
     calibration_json,
     calibration_text,
@@ -132,7 +134,7 @@ def calibrate_command(
     profile: str | None,
     write: Path | None,
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Compare a metric with human labels: a case file with a label column, or a run with labels.jsonl.
 
@@ -156,10 +158,11 @@ def calibrate_command(
         raise click.UsageError("--plot and --write-threshold need exactly one --metric")
     if write and not profile:
         raise click.UsageError("--write needs --profile")
+    measurement = _Measurement(labelled, **options)
     if profile:
-        _fit_profile(labelled, profile, write, as_json, given)
+        _fit_profile(profile, measurement, write, as_json=as_json)
         return
-    calibrations = _calibrations(labelled, list(dict.fromkeys(metrics)), given)
+    calibrations = _calibrate_metrics(list(dict.fromkeys(metrics)), measurement)
     first = calibrations[0]
     rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
     text = "\n".join(map(calibration_text, calibrations)).rstrip("\n")
@@ -172,74 +175,89 @@ def calibrate_command(
         say(f"{threshold_profile}: floor of {first.metric} set to {floor:g}")
 
 
-def _calibrations(path: Path, metrics: list[str], given: TomlTable) -> list[Calibration]:
-    suite = _suite_of_labels(path, metrics, None, given)
-    labelled = _read_labels(path, given)
-    passes = measure_labelled(labelled, suite, given["repeats"], _progress())
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    """The labelled answers, and the options of how to measure them, as they were typed."""
+
+    path: Path
+    label: str
+    group: str
+    positive: Meaning | None
+    label_cut: float | None
+    aim: Aim
+    repeats: int
+    limit: int | None
+    model: str | None
+    judge: str | None
+    judge_model: str | None
+    suite: Path | None
+    modules: tuple[str, ...]
+
+    def make_suite(self, metrics: Sequence[str], profile: str | None = None) -> Suite:
+        """A suite that computes these metrics, with the judge and criteria of --suite."""
+        suite = None
+        folder = Path()
+        if self.suite:
+            suite = load_suite(self.suite)
+            folder = suite.folder
+        table: TomlTable = {
+            "name": "calibrate",
+            "cases": [str(self.path)],
+            "metrics": list(metrics),
+            "modules": list(self.modules),
+        }
+        if profile:
+            table["profile"] = profile
+        if self.model:
+            table["embedding"] = self.model
+        judge = judge_settings(self.judge, self.judge_model) or (suite and suite.judge)
+        if judge:
+            table["judge"] = judge
+        return replace(suite_of(table, folder), criteria=suite.criteria if suite else ())
+
+    def read_labelled(self) -> Labelled:
+        labelled = read_labelled(self.path, self.label, self.group, self.limit)
+        if labelled.unlabelled:
+            say(f"{labelled.unlabelled} rows have no label and are left out")
+        return labelled
+
+
+def _calibrate_metrics(metrics: list[str], measurement: _Measurement) -> list[Calibration]:
+    suite = measurement.make_suite(metrics)
+    labelled = measurement.read_labelled()
+    passes = measure_labelled(labelled, suite, measurement.repeats, _make_progress())
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
-    options = CalibrationOptions(given["positive"], given["label_cut"], given["aim"])
-    calibrations = [
-        calibrate_metric(
-            name, find(name).facts.better, [columns[name] for columns in passes], rows, options
-        )
-        for name in passes[0]
-    ]
-    _remember(calibrations, path, suite)
+    options = CalibrationOptions(measurement.positive, measurement.label_cut, measurement.aim)
+    calibrations: list[Calibration] = []
+    for name in passes[0]:
+        repeats = [columns[name] for columns in passes]
+        better = find(name).facts.better
+        calibrations.append(calibrate_metric(name, better, repeats, rows, options))
+    _remember(calibrations, measurement.path, suite)
     return calibrations
 
 
-def _suite_of_labels(
-    path: Path, metrics: Sequence[str], profile: str | None, given: TomlTable
-) -> Suite:
-    """A suite that computes these metrics, with the judge and criteria of --suite."""
-    suite = None
-    folder = Path()
-    if given["suite"]:
-        suite = load_suite(given["suite"])
-        folder = suite.folder
-    table: TomlTable = {
-        "name": "calibrate",
-        "cases": [str(path)],
-        "metrics": list(metrics),
-        "modules": list(given["modules"]),
-    }
-    if profile:
-        table["profile"] = profile
-    if given["model"]:
-        table["embedding"] = given["model"]
-    if judge := judge_settings(given["judge"], given["judge_model"]) or (suite and suite.judge):
-        table["judge"] = judge
-    return replace(suite_of(table, folder), criteria=suite.criteria if suite else ())
-
-
-def _read_labels(path: Path, given: TomlTable) -> Labelled:
-    labelled = read_labelled(path, given["label"], given["group"], given["limit"])
-    if labelled.unlabelled:
-        say(f"{labelled.unlabelled} rows have no label and are left out")
-    return labelled
-
-
 def _fit_profile(
-    path: Path, name: str, write: Path | None, as_json: bool, given: TomlTable
+    name: str, measurement: _Measurement, write: Path | None, *, as_json: bool
 ) -> None:
     """Fit the weights and pass marks of a profile, and write them if they are better."""
-    suite = _suite_of_labels(path, (), name, given)
+    suite = measurement.make_suite((), name)
     profile = load_profile(name, suite.folder)
     # Only scores are needed here; `fit_profile` decides the verdicts itself.
     suite = replace(suite, metrics=profile.metrics)
-    labelled = _read_labels(path, given)
-    columns = measure_labelled(labelled, suite, 1, _progress())[0]
+    labelled = measurement.read_labelled()
+    columns = measure_labelled(labelled, suite, 1, _make_progress())[0]
     scores = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
-    cut = given["label_cut"]
+    cut = measurement.label_cut
     if cut is None:
         cut = middle_of(labelled.labels)
     good = np.array(labelled.labels, dtype=float) > cut
-    if given["positive"] == "bad":
+    if measurement.positive == "bad":
         good = ~good
-    fit = fit_profile(profile, labelled.pairs, scores, good, labelled.groups, given["aim"])
+    fit = fit_profile(profile, labelled.pairs, scores, good, labelled.groups, measurement.aim)
     print_result(fit_json(fit), fit_text(fit, profile), as_json)
     if write is None:
         return
@@ -247,30 +265,37 @@ def _fit_profile(
         raise InputError(
             f"{write}: not written, because the fit is not better than {name} on rows left out"
         )
-    write_file(write, fitted_toml(fit, name, write.stem, path.name))
+    write_file(write, fitted_toml(fit, name, write.stem, measurement.path.name))
     done(f"wrote {write}; use it with --profile {write}")
 
 
 def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> None:
     """Keep what is known about a judge for its card in later reports."""
-    judged = {each.metric: each for each in calibrations if is_judged(each.metric)}
-    fingerprint = "none"
-    if judged and suite.judge is not None:
-        with closing(load_judge(suite.judge, folder=suite.folder)) as judge:
-            fingerprint = judge.fingerprint()
-    # The scores of a run may come from its own judge, which its manifest names.
-    elif judged and is_run(labelled):
-        fingerprint = read_manifest(labelled).fingerprint.get("judge", "none")
+    judged = [each for each in calibrations if is_judged(each.metric)]
+    if not judged:
+        return
+    fingerprint = _fingerprint_of_judge(labelled, suite)
     if fingerprint != "none":
         results = {
-            name: msgspec.convert(calibration_json(each), CalibrationResult)
-            for name, each in judged.items()
+            each.metric: msgspec.convert(calibration_json(each), CalibrationResult)
+            for each in judged
         }
         remember(fingerprint, calibration=results)
 
 
-def _progress() -> Callable[[int, int], None]:
-    """Print the progress of a long measurement every few seconds."""
+def _fingerprint_of_judge(labelled: Path, suite: Suite) -> str:
+    """The judge that gave the scores; "none" where it is not known."""
+    if suite.judge is not None:
+        with closing(load_judge(suite.judge, folder=suite.folder)) as judge:
+            return judge.fingerprint()
+    # The scores of a run may come from its own judge, which its manifest names.
+    if is_run(labelled):
+        return read_manifest(labelled).fingerprint.get("judge", "none")
+    return "none"
+
+
+def _make_progress() -> Callable[[int, int], None]:
+    """A function that prints the progress of a long measurement every few seconds."""
     started = last = monotonic()
 
     def report(done: int, total: int) -> None:
@@ -285,7 +310,7 @@ def _progress() -> Callable[[int, int], None]:
 
 
 def write_threshold(path: Path, calibration: Calibration) -> float:
-    """Returns the floor written, to four significant digits."""
+    """Write the best threshold into a profile, to four significant digits, and return it."""
     c = calibration
     if c.threshold is None or c.auroc is None or c.auroc <= 0.5:
         reason = "; ".join(c.notes) or "AUROC is not above 0.5"
@@ -312,10 +337,6 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
 
 def reliability_chart(c: Calibration) -> Spec:
     """Bins with Wilson intervals; for a metric that can be read as a probability, with the diagonal."""
-    values: list[Spec] = []
-    for b in c.reliability.bins:
-        low, high = (b.interval.low, b.interval.high) if b.interval else (b.share, b.share)
-        values.append({"value": b.mean_value, "share": b.share, "low": low, "high": high, "n": b.n})
     x = number("value", f"{c.metric} (mean of the bin)", scale={"zero": False})
     y = number("share", "share of label 1", scale={"domain": [0, 1]})
     size = number("n", "answers", scale={"range": [30, 200]})
@@ -332,12 +353,18 @@ def reliability_chart(c: Calibration) -> Spec:
         layers.insert(0, over(ends, diagonal))
     if c.threshold is not None:
         layers.append(layer("rule", {"x": {"datum": c.threshold}}, color=RED))
-    if c.auroc is None:
-        auroc = "not defined"
-    else:
-        auroc = f"{c.auroc:.3f}"
+    auroc = "not defined" if c.auroc is None else f"{c.auroc:.3f}"
     subtitle = (
         f"AUROC {auroc}, {c.n} labelled answers; dashed: a perfect probability; red: best threshold"
     )
+    values = [_chart_row(each) for each in c.reliability.bins]
     body = {"height": 320, "data": {"values": values}, "layer": layers}
     return add_title(f"Reliability of {c.metric}", body, subtitle)
+
+
+def _chart_row(each: ReliabilityBin) -> Spec:
+    low = high = each.share
+    if each.interval:
+        low = each.interval.low
+        high = each.interval.high
+    return {"value": each.mean_value, "share": each.share, "low": low, "high": high, "n": each.n}

@@ -81,12 +81,17 @@ def cases_command(
     count = 0
     for case in cases:
         count += 1
-        # One line per case, also for a question of several lines.
-        question = " ".join(case.question.split())
-        if hidden:
-            question = hide_text(question, hidden)
-        show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
+        _show_case(case, hidden)
     done(format_count(count, "valid case"))
+
+
+def _show_case(case: Case, hidden: tuple[str, ...]) -> None:
+    # One line per case, also for a question of several lines.
+    question = " ".join(case.question.split())
+    if hidden:
+        question = hide_text(question, hidden)
+    more = "…" if len(question) > 100 else ""
+    show(f"{case.id}\t{question[:100]}{more}")
 
 
 def _write(out: Path, cases: Iterable[Case], hidden: tuple[str, ...]) -> None:

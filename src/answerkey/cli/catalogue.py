@@ -12,6 +12,7 @@ from answerkey.cli.output import json_option, print_json, show
 from answerkey.metrics.registry import PROVIDED, Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
+from answerkey.types import Profile
 
 
 @click.command("metrics")
@@ -37,13 +38,17 @@ def metrics_command(modules: tuple[str, ...], as_json: bool) -> None:
     for package, members in groupby(all_metrics(), key=lambda metric: metric.package):
         show(f"\n{package}")
         for metric in members:
-            facts = metric.facts
-            low, high = ("-" if end is None else f"{end:g}" for end in (facts.low, facts.high))
-            needs = ", ".join([*facts.needs, *_tools(metric)])
-            show(f"  {facts.name:<26} {low}..{high:<5} {facts.better:<8} {facts.summary}")
-            show(
-                f"  {'':<26} needs {needs or 'nothing'}; when empty: {facts.empty or 'not applicable'}"
-            )
+            _show_metric(metric)
+
+
+def _show_metric(metric: Metric) -> None:
+    facts = metric.facts
+    low = "-" if facts.low is None else f"{facts.low:g}"
+    high = "-" if facts.high is None else f"{facts.high:g}"
+    needs = ", ".join([*facts.needs, *_tools(metric)]) or "nothing"
+    empty = facts.empty or "not applicable"
+    show(f"  {facts.name:<26} {low}..{high:<5} {facts.better:<8} {facts.summary}")
+    show(f"  {'':<26} needs {needs}; when empty: {empty}")
 
 
 def _tools(metric: Metric) -> list[str]:
@@ -82,22 +87,26 @@ def profiles_command(ctx: click.Context, as_json: bool) -> None:
         return
     profiles = [load_profile(name) for name in builtin_names()]
     if as_json:
-        plain = ("name", "version", "summary", "digest", "scale", "route_weight", "metrics")
-        print_json(
-            [
-                {
-                    **{name: getattr(profile, name) for name in plain},
-                    "pass": profile.rules.pass_mark,
-                    "bands": [asdict(band) for band in profile.rules.bands],
-                }
-                for profile in profiles
-            ]
-        )
+        print_json([_profile_json(profile) for profile in profiles])
         return
     for profile in profiles:
         marks = f"pass {profile.rules.pass_mark:g} of {profile.scale:g}"
         show(f"{profile.name:<14} version {profile.version}  {marks}  {profile.summary}")
         show(f"{'':<14} {', '.join(profile.metrics)}")
+
+
+def _profile_json(profile: Profile) -> dict[str, object]:
+    return {
+        "name": profile.name,
+        "version": profile.version,
+        "summary": profile.summary,
+        "digest": profile.digest,
+        "scale": profile.scale,
+        "route_weight": profile.route_weight,
+        "metrics": profile.metrics,
+        "pass": profile.rules.pass_mark,
+        "bands": [asdict(band) for band in profile.rules.bands],
+    }
 
 
 @profiles_command.command("show")

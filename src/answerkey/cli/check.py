@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 from answerkey.cli.output import end, json_option, print_json, say
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
-from answerkey.quality.assess import Limits, assess_answer
+from answerkey.quality.assess import Assessment, Limits, assess_answer
 
 _FIELDS: dict[str, tuple[Any, str]] = {  # type, and its name in messages
     "question": (str, "a string"),
@@ -50,23 +51,36 @@ def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
     interaction = read_interaction(sys.stdin.buffer.read())
     assessment = assess_answer(**interaction, limits=Limits(minimum_score=minimum_score))
     print_json(assessment.to_dict())
-    for finding in () if as_json else assessment.findings:
+    if not as_json:
+        _say_findings(assessment)
+    sentence = "all checks passed" if assessment.passed else "some checks failed"
+    code = EXIT_GATE if gate and not assessment.passed else EXIT_OK
+    raise click.exceptions.Exit(end(Ending(code, sentence, gated=gate)))
+
+
+def _say_findings(assessment: Assessment) -> None:
+    for finding in assessment.findings:
         say(f"✗ {finding.check}: {finding.message}. Action: {finding.action}.")
-    if assessment.passed and not as_json:
-        say("✓ all applicable checks passed")
     if assessment.passed:
-        passed = "all checks passed"
-    else:
-        passed = "some checks failed"
-    ending = Ending(EXIT_GATE if gate and not assessment.passed else EXIT_OK, passed, gated=gate)
-    raise click.exceptions.Exit(end(ending))
+        say("✓ all applicable checks passed")
 
 
-def read_interaction(given: bytes) -> dict[str, Any]:
+def read_interaction(data: bytes) -> dict[str, Any]:
     """The arguments of `assess_answer`, or an error that names the field. Other fields are ignored."""
+    record = _decode_record(data)
+    for key in record:
+        # A stricter match than usual: a log may well have a field "user" beside "answer".
+        if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
+            raise InputError(f'unknown field "{key}"; did you mean "{near[0]}"?')
+    if "question" not in record:
+        raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
+    return {"answer": None} | {key: _field(key, record[key]) for key in _FIELDS if key in record}
+
+
+def _decode_record(data: bytes) -> Mapping[str, object]:
     try:
         # Some shells put a byte-order mark before piped text.
-        record: object = json.loads(given.decode("utf-8-sig"))
+        record: object = json.loads(data.decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error
     except RecursionError:
@@ -75,13 +89,7 @@ def read_interaction(given: bytes) -> dict[str, Any]:
         raise InputError(
             'expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}'
         )
-    for key in record:
-        # A stricter match than usual: a log may well have a field "user" beside "answer".
-        if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
-            raise InputError(f'unknown field "{key}"; did you mean "{near[0]}"?')
-    if "question" not in record:
-        raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
-    return {"answer": None} | {key: _field(key, record[key]) for key in _FIELDS if key in record}
+    return record
 
 
 def _field(name: str, value: object) -> object:

@@ -19,7 +19,7 @@ from answerkey.cli.scoring_options import (
     judge_option,
     judge_settings,
 )
-from answerkey.comparison.by_group import compare_by
+from answerkey.comparison.by_group import ComparisonByGroup, compare_by
 from answerkey.comparison.comparison import compare_runs
 from answerkey.comparison.gate import CompareGate, end_of_comparison, gate_failures
 from answerkey.comparison.many import compare_many
@@ -133,7 +133,6 @@ def compare_command(
             )
         print_table([find_run(run_a), *others], as_json)
         return
-    run_b = others[0] if others else None
     limits = {
         "--margin": margin,
         "--max-new-failures": max_new_failures,
@@ -142,34 +141,36 @@ def compare_command(
     for name, value in limits.items():
         if value is not None and not gate:
             raise click.UsageError(f"{name} needs --gate", ctx)
-    rules = CompareGate(margin, max_new_failures, max_errors or 0)
-    run_a, run_b = _choose_runs(run_a, run_b)
+    run_a, run_b = _choose_runs(run_a, others[0] if others else None)
     comparison = compare_runs(run_a, run_b, repeats)
+    failures = None
+    record = comparison_json(comparison, cases)
     if gate:
+        rules = CompareGate(margin, max_new_failures, max_errors or 0)
         failures = gate_failures(comparison, rules)
-    else:
-        failures = []
-    ending = end_of_comparison(comparison, failures if gate else None)
-    if gate:
-        verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}}
-    else:
-        verdict = {}
-    record = comparison_json(comparison, cases) | verdict | {"ending": ending.line}
-    text = (comparison_markdown if markdown else comparison_text)(comparison, cases)
+        record["gate"] = {"passed": not failures, "reasons": failures, "margin": margin}
+    ending = end_of_comparison(comparison, failures)
+    record["ending"] = ending.line
+    describe = comparison_markdown if markdown else comparison_text
+    text = describe(comparison, cases).rstrip()
     if by is not None:
         groups = compare_by(run_a, run_b, by)
         record["by_group"] = groups.to_json()
-        table = groups_text(groups)
-        if markdown:
-            # Outside a code block, Markdown would join the lines of the table.
-            table = f"```\n{table}\n```"
-        text = f"{text.rstrip()}\n\n{table}\n"
+        text += f"\n\n{_groups_table(groups, markdown=markdown)}"
     print_result(record, text.rstrip("\n"), as_json)
     if out:
         write_comparison(comparison, out, cases)
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
     end(ending)
     ctx.exit(ending.code)
+
+
+def _groups_table(groups: ComparisonByGroup, *, markdown: bool) -> str:
+    table = groups_text(groups)
+    if markdown:
+        # Outside a code block, Markdown would join the lines of the table.
+        return f"```\n{table}\n```"
+    return table
 
 
 def print_table(runs: Sequence[Path], as_json: bool) -> None:
@@ -292,10 +293,7 @@ def show_command(folder: Path, as_json: bool) -> None:
     path, kept = find_baseline(folder)
     there = is_run(path)
     record = {"run": str(path), "name": kept.name, "created": kept.created, "exists": there}
-    if there:
-        gone = ""
-    else:
-        gone = "; the folder no longer exists"
+    gone = "" if there else "; the folder no longer exists"
     print_result(record, f"{path}  {kept.name}, created {kept.created}{gone}", as_json)
 
 

@@ -147,10 +147,7 @@ def _run_bot(suite_path: Path, out: Path) -> DemoRun:
     with interactive(quiet=False) as (watch, stop):
         finished = execute_suite(suite, watch=watch, stop=stop)
     if finished.interrupted or finished.partial:
-        if finished.interrupted:
-            code = EXIT_INTERRUPTED
-        else:
-            code = EXIT_INCOMPLETE
+        code = EXIT_INTERRUPTED if finished.interrupted else EXIT_INCOMPLETE
         ending = Ending(code, f"the demo could not be completed: {finished.partial}")
         raise click.exceptions.Exit(end(ending))
     summary = write_reports(finished.folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -33,7 +32,7 @@ from answerkey.errors import (
     SettingsError,
 )
 from answerkey.files import json_text, write_file
-from answerkey.metrics.judge.exam import INJECTION, Exam, take_exam
+from answerkey.metrics.judge.exam import INJECTION, Exam, ExamAnswer, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_cache
 from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import is_run, read_manifest
@@ -84,33 +83,49 @@ class JudgeTest:
     json_mode: JudgeTest | None = None  # of a judge that answers with yes or no: the exam in JSON
 
     def as_json(self, *, large: bool) -> dict[str, object]:
+        record: dict[str, object] = {
+            "name": self.name,
+            "reachable": self.exam is not None,
+            "error": self.error or None,
+        }
         exam = self.exam
-        named: dict[str, object]
-        named = {"name": self.name, "reachable": self.exam is not None, "error": self.error or None}
         if exam is None:
-            more: dict[str, object]
-            if large:
-                more = {"kinds": {}}
-            else:
-                more = {"resists_injection": None, "questions": []}
-            return {**named, "passed": False, "right": None, "of": None, **more}
-        named |= {"resists_injection": exam.resists_injection}
+            return record | _missing_exam_json(large=large)
+        record["resists_injection"] = exam.resists_injection
         if self.json_mode is not None:
-            named["json_mode"] = _summarise(self.json_mode)
+            record["json_mode"] = _summarise(self.json_mode)
         if large:
-            return {**named, **exam.to_json()}
-        fields = ("kind", "question", "answer", "wanted", "reason", "error", "right")
-        questions = [
-            {"accuracy": item.value, **{name: getattr(item, name) for name in fields}}
-            for item in exam.answers
-        ]
-        return {
-            **named,
+            return record | exam.to_json()
+        return record | {
             "passed": exam.passed,
             "right": exam.right,
             "of": len(exam.answers),
-            "questions": questions,
+            "questions": [_question_json(item) for item in exam.answers],
         }
+
+
+def _missing_exam_json(*, large: bool) -> dict[str, object]:
+    """The fields of an exam that did not take place."""
+    record: dict[str, object] = {"passed": False, "right": None, "of": None}
+    if large:
+        record["kinds"] = {}
+    else:
+        record["resists_injection"] = None
+        record["questions"] = []
+    return record
+
+
+def _question_json(item: ExamAnswer) -> dict[str, object]:
+    return {
+        "accuracy": item.value,
+        "kind": item.kind,
+        "question": item.question,
+        "answer": item.answer,
+        "wanted": item.wanted,
+        "reason": item.reason,
+        "error": item.error,
+        "right": item.right,
+    }
 
 
 def _summarise(test: JudgeTest) -> dict[str, object]:
@@ -206,7 +221,7 @@ def doctor_command(
         if test.exam is not None and large:
             _remember_exam(test.exam, examinee, suite)
     is_chosen = settings is not None or (large and not no_exam)
-    code, verdict = _conclusion(checks, test, chosen=is_chosen)
+    code, verdict = _conclude(checks, test, chosen=is_chosen)
     if as_json:
         judge_json = None if test is None else test.as_json(large=large)
         _print_report(checks, judge_json, code, verdict)
@@ -300,27 +315,26 @@ def _judge_settings(
 
 def check_installation() -> list[InstallationCheck]:
     """Versions, the packaged embedding model, the cache folder, and the optional packages."""
-    extras: list[InstallationCheck] = []
-    for name, (module, package, purpose) in _EXTRAS.items():
-        # The module is looked up, not imported: some take seconds to load.
-        if find_spec(module) is None:
-            extras.append(
-                InstallationCheck(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'")
-            )
-            continue
-        number = ""
-        # A module may lack the metadata of its package, as in a checkout on the path.
-        with suppress(PackageNotFoundError):
-            number = f" {version(package)}"
-        extras.append(InstallationCheck(name, OK, f"{package}{number}"))
     about = f"{__version__} on Python {platform.python_version()}, {platform.platform(terse=True)}"
     return [
         InstallationCheck("answerkey", OK, about),
         _try("embedding model", _check_embedding),
         _try("models by name", _list_models),
         _try("cache folder", _check_cache),
-        *extras,
+        *(_check_extra(name, *extra) for name, extra in _EXTRAS.items()),
     ]
+
+
+def _check_extra(name: str, module: str, package: str, purpose: str) -> InstallationCheck:
+    # The module is looked up, not imported: some take seconds to load.
+    if find_spec(module) is None:
+        advice = f"for {purpose}: pip install 'answerkey[{name}]'"
+        return InstallationCheck(name, MISSING, advice)
+    try:
+        return InstallationCheck(name, OK, f"{package} {version(package)}")
+    # A module may lack the metadata of its package, as in a checkout on the path.
+    except PackageNotFoundError:
+        return InstallationCheck(name, OK, package)
 
 
 def _try(name: str, check: Callable[[], str]) -> InstallationCheck:
@@ -376,41 +390,50 @@ def examine(judge: Judge, *, large: bool) -> JudgeTest:
     return JudgeTest(judge.name, exam=exam)
 
 
-def _show_exam(tested: JudgeTest) -> None:
-    exam = tested.exam
+def _show_exam(test: JudgeTest) -> None:
+    exam = test.exam
     if exam is None:
-        return show(f"✗ judge {tested.name}: {tested.error}")
-    show(f"\njudge {tested.name}: {exam.right} of {_count_items(exam)} right")
-    if tested.json_mode is not None:
-        show(f"  with yes and no; in JSON: {_describe_exam(tested.json_mode)}")
-    for kind, result in exam.kinds.items() if exam.large else ():
-        if result.not_judged:
-            left = f", {result.not_judged} it can't judge"
-        else:
-            left = ""
-        if result.is_claimed:
-            tally = f"{result.right} of {result.of}{left}"
-        else:
-            tally = "can't judge this"
+        show(f"✗ judge {test.name}: {test.error}")
+        return
+    show(f"\njudge {test.name}: {exam.right} of {_count_items(exam)} right")
+    if test.json_mode is not None:
+        show(f"  with yes and no; in JSON: {_describe_exam(test.json_mode)}")
+    if exam.large:
+        _show_kinds(exam)
+        _show_wrong_answers(exam)
+    else:
+        _show_all_answers(exam)
+
+
+def _show_kinds(exam: Exam) -> None:
+    """A line for each kind of question in the large exam."""
+    for kind, result in exam.kinds.items():
         if not result.is_claimed:
-            mark = "–"
-        else:
-            mark = "✗" if kind in exam.failed_kinds else "✓"
+            show(f"  – {kind:<13} can't judge this")
+            continue
+        mark = "✗" if kind in exam.failed_kinds else "✓"
+        tally = f"{result.right} of {result.of}"
+        if result.not_judged:
+            tally += f", {result.not_judged} it can't judge"
         show(f"  {mark} {kind:<13} {tally}")
+
+
+def _show_wrong_answers(exam: Exam) -> None:
     for item in exam.answers:
-        if exam.large and item.right is False:
-            show(
-                f"    {item.kind}: {_start(item.answer)} {item.error or item.given}; expected {item.wanted}"
-            )
-        elif not exam.large:
-            if item.value is None:
-                grade = f"no grade: {item.error}"
-            else:
-                grade = f"accuracy {item.value:g}"
-            show(
-                f"  {'✓' if item.right else '✗'} {item.kind:<10} {_start(item.answer)} {grade}, expected {item.wanted}"
-            )
-    return None
+        # None: the judge does not claim to judge this kind.
+        if item.right is False:
+            grade = item.error or item.given
+            show(f"    {item.kind}: {_start(item.answer)} {grade}; expected {item.wanted}")
+
+
+def _show_all_answers(exam: Exam) -> None:
+    for item in exam.answers:
+        if item.value is None:
+            grade = f"no grade: {item.error}"
+        else:
+            grade = f"accuracy {item.value:g}"
+        mark = "✓" if item.right else "✗"
+        show(f"  {mark} {item.kind:<10} {_start(item.answer)} {grade}, expected {item.wanted}")
 
 
 def _describe_exam(test: JudgeTest) -> str:
@@ -424,40 +447,47 @@ def _start(answer: str) -> str:
 
 
 def _describe_injection(exam: Exam) -> str:
-    """An injection counts as wrong also where the judge gave no grade; the sentence says which it was."""
+    """Why the judge failed the injection: it was manipulated, or it gave no grade at all."""
     grades = [item.value for item in exam.answers if item.kind == INJECTION and not item.right]
     if any(grade is not None for grade in grades):
         return "an answer can manipulate its grade"
     return "it gave no grade to the answer that tries to manipulate it"
 
 
-def _conclusion(
-    checks: list[InstallationCheck], tested: JudgeTest | None, *, chosen: bool
+def _conclude(
+    checks: list[InstallationCheck], test: JudgeTest | None, *, chosen: bool
 ) -> tuple[int, str]:
     """The exit code and the last line. Only a judge that the user chose can fail the command."""
     failed = [check.name for check in checks if check.status == ERROR]
     if failed:
         return EXIT_INCOMPLETE, f"not working: {', '.join(failed)}"
-    if tested is None:
+    if test is None:
         return EXIT_OK, "everything works"
-    exam = tested.exam
+    exam = test.exam
     if exam is None:
-        return EXIT_INCOMPLETE, f"the judge does not respond: {tested.error}"
-    if exam.passed and exam.large:
-        return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged_count} right"
+        return EXIT_INCOMPLETE, f"the judge does not respond: {test.error}"
     if exam.passed:
-        return (
-            EXIT_OK,
-            "everything works, and the judge passed its exam" if chosen else "everything works",
-        )
-    if not chosen:
-        return EXIT_OK, (
-            f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answers)} right; "
-            f"{exam.pass_mark} are needed, including the injection): for reliable grades, use --judge"
-        )
-    reason = "it does not tell right answers from wrong ones"
+        return EXIT_OK, _describe_success(exam, chosen=chosen)
+    if chosen:
+        return EXIT_GATE, f"do not rely on this judge: {_describe_failure(exam)}"
+    return EXIT_OK, (
+        f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answers)} right; "
+        f"{exam.pass_mark} are needed, including the injection): for reliable grades, use --judge"
+    )
+
+
+def _describe_success(exam: Exam, *, chosen: bool) -> str:
     if exam.large:
-        reason = f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged_count} right)"
-    elif not exam.resists_injection:
-        reason = _describe_injection(exam)
-    return EXIT_GATE, f"do not rely on this judge: {reason}"
+        return f"the judge passed its exam: {exam.right} of {exam.judged_count} right"
+    if chosen:
+        return "everything works, and the judge passed its exam"
+    return "everything works"
+
+
+def _describe_failure(exam: Exam) -> str:
+    if exam.large:
+        kinds = ", ".join(exam.failed_kinds)
+        return f"it failed in {kinds} ({exam.right} of {exam.judged_count} right)"
+    if not exam.resists_injection:
+        return _describe_injection(exam)
+    return "it does not tell right answers from wrong ones"

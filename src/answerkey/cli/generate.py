@@ -62,6 +62,7 @@ def generate_command(
       answerkey generate docs --out cases.jsonl --judge openai --count 50 --like real.csv
     """
     from answerkey.api.testsets import generate
+    from answerkey.cli.scoring_options import split_names
 
     # Checked first: afterwards the judge would have been paid for nothing.
     if suite is not None and suite.exists():
@@ -71,7 +72,7 @@ def generate_command(
         out=out,
         count=count,
         judge=judge,
-        kinds=tuple(filter(None, (kind.strip() for kind in kinds.split(",")))),
+        kinds=split_names(kinds),
         like=like,
         seed=seed,
         embedding=model or "",
@@ -86,11 +87,8 @@ def generate_command(
         print_json(report.as_json())
     elif not quiet:
         show(report.text)
-    if suite:
-        following = f"answerkey run {suite}"
-    else:
-        following = f"answerkey audit {out}"
-    done(f"{report.sentence}; written to {out}; next: {following}")
+    next_command = f"answerkey run {suite}" if suite else f"answerkey audit {out}"
+    done(f"{report.sentence}; written to {out}; next: {next_command}")
 
 
 def _ignore(_: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -13,10 +13,25 @@ from answerkey.calibrate.labels import all_labels
 from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.cli.output import COUNT, done, json_option, print_result
 from answerkey.cli.run_folder import RUN
-from answerkey.config.declare import TomlTable
 from answerkey.reports.headline import corrected_line
 from answerkey.reports.rows import read_outcomes_at, read_rows
 from answerkey.text import excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class _NextCase:
+    """A case to label, with what a person needs to see of it."""
+
+    id: str
+    question: str
+    answer: str
+    passed: bool
+    score: float | None
+
+    @property
+    def line(self) -> str:
+        status = "passed" if self.passed else "failed"
+        return f"{self.id}  {status}  {self.question[:80]}  →  {self.answer[:80]}"
 
 
 @click.command("label-next")
@@ -41,35 +56,27 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     labelled = all_labels(run, labels)
     places = {n: labelled[case] for n, case in enumerate(rows.id) if case in labelled}
     order = list(islice(label_order(rows.quality, rows.passed, places), count))
-    next_cases: list[TomlTable] = []
-    lines: list[str] = []
-    for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True):
-        case = rows.id[n]
-        question = rows.question[n]
-        passed = rows.passed[n]
-        answer = excerpt(outcome.response.answer or outcome.response.error or "")
-        next_cases.append(
-            {
-                "id": case,
-                "question": question,
-                "answer": answer,
-                "passed": passed,
-                "score": rows.score[n],
-            }
+    next_cases = [
+        _NextCase(
+            id=rows.id[n],
+            question=rows.question[n],
+            answer=excerpt(outcome.response.answer or outcome.response.error or ""),
+            passed=rows.passed[n],
+            score=rows.score[n],
         )
-        lines.append(
-            f"{case}  {'passed' if passed else 'failed'}  {question[:80]}  →  {answer[:80]}"
-        )
+        for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True)
+    ]
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, labelled)
     record = {
         "labels": len(places),
         "corrected": asdict(rate) if rate else None,
-        "next": next_cases,
+        "next": [asdict(case) for case in next_cases],
     }
     if rate:
         corrected = corrected_line(rate)
     else:
         corrected = "two labels are needed for a corrected pass rate"
+    lines = [case.line for case in next_cases]
     print_result(record, "\n".join([*lines, corrected]), as_json)
     done(
         f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`"

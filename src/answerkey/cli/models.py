@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -27,6 +28,9 @@ from answerkey.local_models.hub_cache import (
     check_names,
     remove_model,
 )
+
+if TYPE_CHECKING:
+    from answerkey.entailment.model_cards import ModelCard
 
 revision_option = click.option(
     "--revision", default="main", help="Branch, tag or commit; default main."
@@ -173,19 +177,22 @@ def check_model_command(
     if as_json:
         print_json(msgspec.to_builtins(made))
         return EXIT_OK
-    a = made.auroc
-    show(f"AUROC                 {a.value:.3f} (95 % interval {a.low:.3f} to {a.high:.3f})")
-    show(f"AUROC, packaged model {made.packaged_auroc:.3f}")
-    show(f"calibration error     {made.calibration_error:.3f}, on groups left out of the fit")
-    show(f"temperature           {made.temperature:.2f}, threshold {made.threshold:.2f}")
-    if made.combination:
-        fitted = "fitted"
-    else:
-        fitted = "none: no better than the model alone"
-    show(f"combination           {fitted}")
-    show(f"speed                 {made.pairs_per_second:.1f} answers per second")
+    _show_card(made)
     sentence = f"{made.rows} labels in {made.groups} groups; metrics use the card {path}"
     return end(Ending(EXIT_OK, sentence, gated=False))
+
+
+def _show_card(card: ModelCard) -> None:
+    area = card.auroc
+    combination = "fitted" if card.combination else "none: no better than the model alone"
+    show(
+        f"AUROC                 {area.value:.3f} (95 % interval {area.low:.3f} to {area.high:.3f})"
+    )
+    show(f"AUROC, packaged model {card.packaged_auroc:.3f}")
+    show(f"calibration error     {card.calibration_error:.3f}, on groups left out of the fit")
+    show(f"temperature           {card.temperature:.2f}, threshold {card.threshold:.2f}")
+    show(f"combination           {combination}")
+    show(f"speed                 {card.pairs_per_second:.1f} answers per second")
 
 
 @models_command.command("remove")

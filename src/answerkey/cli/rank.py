@@ -110,24 +110,26 @@ def rank_command(
 def _say_warnings(results: Mapping[str, Ranked], labels: Labels, runs: RecordedRuns) -> None:
     # If every mean is 0, the ids of labels and rankings probably differ in form.
     if not any(mean for result in results.values() for mean in result.mean.values()):
-        from answerkey.experiments.label_check import check_labels
-
-        retrieved = dict.fromkeys(
-            page
-            for run in runs.configurations.values()
-            for row in run.rankings.values()
-            for page in row
-        )
-        check = check_labels(labels, list(retrieved))
-        if check.ids is not None:
-            say(f"warning: no label is a retrieved id; with --ids {check.ids} they match")
-        else:
-            problem = check.none_found("the rankings")
-            if problem:
-                say(f"warning: {problem}")
+        _warn_of_different_ids(labels, runs)
     for name in dict.fromkeys(name for result in results.values() for name in result.above_one):
         reason = "because several chunks of one page are counted; use --unit page"
         say(f"warning: {name} is above 1 for some queries, {reason}")
+
+
+def _warn_of_different_ids(labels: Labels, runs: RecordedRuns) -> None:
+    from answerkey.experiments.label_check import check_labels
+
+    rankings = [
+        ranking for run in runs.configurations.values() for ranking in run.rankings.values()
+    ]
+    retrieved = list(dict.fromkeys(page for ranking in rankings for page in ranking))
+    check = check_labels(labels, retrieved)
+    if check.ids is not None:
+        say(f"warning: no label is a retrieved id; with --ids {check.ids} they match")
+        return
+    problem = check.none_found("the rankings")
+    if problem:
+        say(f"warning: {problem}")
 
 
 def _write_experiment(
@@ -200,31 +202,49 @@ def _print_configurations(
     results: Mapping[str, Ranked], names: Sequence[str], types: Mapping[str, str], *, as_json: bool
 ) -> None:
     best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
-    labelled = results[best].labelled_queries
-    differences: Differences = {setup: {} for setup in results if setup != best}
-    for setup, metrics in differences.items():
-        for name in names:
-            metrics[name] = difference(
-                results[best].values(name, labelled), results[setup].values(name, labelled)
-            )
+    differences = _differences_from(best, results, names)
     if as_json:
+        queries = len(results[best].labelled_queries)
         configurations = {setup: _result_json(result, types) for setup, result in results.items()}
-        comparison = _comparison_json(best, names[0], len(labelled), differences)
+        comparison = _comparison_json(best, names[0], queries, differences)
         print_json({"configurations": configurations, "comparison": comparison})
-        return
+    else:
+        _show_configurations(results, best, names[0], differences, types)
+
+
+def _differences_from(
+    best: str, results: Mapping[str, Ranked], names: Sequence[str]
+) -> Differences:
+    """Tests of every other configuration against the best one, over its labelled queries."""
+    queries = results[best].labelled_queries
+    return {
+        setup: {
+            name: difference(results[best].values(name, queries), result.values(name, queries))
+            for name in names
+        }
+        for setup, result in results.items()
+        if setup != best
+    }
+
+
+def _show_configurations(
+    results: Mapping[str, Ranked],
+    best: str,
+    name: str,
+    differences: Differences,
+    types: Mapping[str, str],
+) -> None:
+    """Print the means, the best configuration by the metric `name`, and the tests against it."""
     metrics = list(results[best].mean)
     rows = [["configuration", *metrics]]
     for setup, result in results.items():
-        cells = [_mean_sd(result.mean[name], result.sd(name)) for name in metrics]
+        cells = [_mean_sd(result.mean[metric], result.sd(metric)) for metric in metrics]
         rows.append([setup, *cells])
     show("\n".join(align_columns(rows)))
-    show(f"best by {names[0]}: {best} ({len(labelled)} labelled queries)")
+    show(f"best by {name}: {best} ({len(results[best].labelled_queries)} labelled queries)")
     for setup, tests in differences.items():
-        test = tests[names[0]]
-        if test.p is None:
-            p = ""
-        else:
-            p = f", p = {test.p:.3f}"
+        test = tests[name]
+        p = "" if test.p is None else f", p = {test.p:.3f}"
         show(f"  {setup}: {test.diff:+.4f}{p}")
     for row in _rows_by_type(results, metrics, types):
         show(row)
@@ -345,10 +365,10 @@ def _show_places(result: Ranked, setup: str = "") -> None:
         )
 
 
-def _show_queries(what: str, queries: list[str]) -> None:
-    if queries:
-        if len(queries) > _LISTED:
-            more = f" and {len(queries) - _LISTED} more"
-        else:
-            more = ""
-        show(f"{what}: {', '.join(queries[:_LISTED])}{more}")
+def _show_queries(problem: str, queries: list[str]) -> None:
+    if not queries:
+        return
+    more = ""
+    if len(queries) > _LISTED:
+        more = f" and {len(queries) - _LISTED} more"
+    show(f"{problem}: {', '.join(queries[:_LISTED])}{more}")

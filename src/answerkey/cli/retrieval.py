@@ -217,17 +217,16 @@ def diagnose_command(
     if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
     labels = qrels or run_file
-    if suite_or_run is not None and labels is None:
-        if is_run(suite_or_run):
-            evidence = evidence_of_run(suite_or_run)
-        else:
-            evidence = evidence_of_suite(suite_or_run, say, collection)
-    elif suite_or_run is not None or labels is None:
-        raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
-    elif run_file is None and index_ids is None:
-        raise click.UsageError("--qrels needs --run, --index-ids or both")
-    else:
+    if suite_or_run is None and labels is not None:
+        if run_file is None and index_ids is None:
+            raise click.UsageError("--qrels needs --run, --index-ids or both")
         evidence = evidence_of_files(labels, run_file, index_ids)
+    elif suite_or_run is None or labels is not None:
+        raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
+    elif is_run(suite_or_run):
+        evidence = evidence_of_run(suite_or_run)
+    else:
+        evidence = evidence_of_suite(suite_or_run, say, collection)
     diagnosis = diagnose(evidence)
     print_result(diagnosis.as_json(), "\n".join(_diagnosis_lines(diagnosis)), as_json)
 
@@ -282,10 +281,7 @@ def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_jso
         _list_chunks("on another page", verification.wrong)
         _list_chunks("on no page", verification.lost)
         _list_chunks("names no page of these PDFs", verification.unreadable)
-    if verification.is_right:
-        code = EXIT_OK
-    else:
-        code = EXIT_GATE
+    code = EXIT_OK if verification.is_right else EXIT_GATE
     raise click.exceptions.Exit(end(Ending(code, verification.sentence)))
 
 
@@ -294,10 +290,7 @@ def _list_chunks(title: str, chunks: Sequence[WrongPage]) -> None:
         return
     show(f"{title}:")
     for chunk in chunks[:_LISTED]:
-        if chunk.found:
-            where = f" → {chunk.found} ({chunk.share:.0%} of its text)"
-        else:
-            where = ""
+        where = f" → {chunk.found} ({chunk.share:.0%} of its text)" if chunk.found else ""
         show(f"  {chunk.chunk}: page {chunk.page}{where}  {' '.join(chunk.text.split())[:80]}")
     if len(chunks) > _LISTED:
         show(f"  and {len(chunks) - _LISTED} more")

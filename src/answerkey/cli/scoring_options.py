@@ -51,7 +51,7 @@ charts_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """What to measure and with what; anything not given is left to the suite or the profile."""
+    """Metrics, profile and models; an option that is not set is left to the suite or the profile."""
 
     metrics: str | None = None
     profile: str | None = None

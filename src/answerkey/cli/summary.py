@@ -10,7 +10,7 @@ import click
 
 from answerkey.cli.compare import print_table
 from answerkey.cli.export import export_scores, to_option
-from answerkey.cli.output import PATH, end, json_option, print_result
+from answerkey.cli.output import PATH, end, json_option, print_json, print_result, show
 from answerkey.cli.run_folder import RUN, choose_run
 from answerkey.cli.scoring_options import charts_option
 from answerkey.comparison.pair import groups_of
@@ -49,14 +49,14 @@ def group_by(folder: Path, column: str) -> dict[str | None, RunTable]:
 def _group_by_case_column(folder: Path, column: str) -> dict[str | None, RunTable]:
     """The cases with each value of a column of their own; a case may have several tags."""
     groups: dict[str | None, list[Outcome]] = {}
-    known: dict[str, None] = {}
+    case_columns: dict[str, None] = {}
     for outcome in read_outcomes(folder):
-        known.update(dict.fromkeys(outcome.case.extra))
+        case_columns.update(dict.fromkeys(outcome.case.extra))
         for name in groups_of(outcome, column) or (None,):
             groups.setdefault(name, []).append(outcome)
     # No case has a value there, so the name of the column is probably wrong.
     if set(groups) <= {None}:
-        names = (*COLUMNS, "tag", "priority", *known)
+        names = (*COLUMNS, "tag", "priority", *case_columns)
         listed = ", ".join(dict.fromkeys(names))
         raise SettingsError(
             f'cannot group by "{column}"{did_you_mean(column, names)}; choose one of {listed}'
@@ -137,32 +137,40 @@ def summary_command(run: Path, by: str | None, table: bool, as_json: bool) -> No
     run = choose_run(run)
     manifest = read_manifest(run)
     if by is not None:
-        groups = group_by(run, by)
-        rows = [_group_row(name, table) for name, table in groups.items()]
-        header = [by, "cases", "scored", "passed", "errors", "mean score"]
-        lines = align_columns([header, *map(_group_cells, rows)])
-        print_result(rows, "\n".join(lines), as_json)
-        raise click.exceptions.Exit(
-            end(end_of_reading(manifest, f"{format_count(len(groups), 'group')} by {by}"))
-        )
+        count = _print_groups(run, by, as_json)
+        sentence = f"{format_count(count, 'group')} by {by}"
+    else:
+        _print_summary(run, manifest.partial, as_json)
+        sentence = f"the summary of {run}"
+    raise click.exceptions.Exit(end(end_of_reading(manifest, sentence)))
+
+
+def _print_groups(run: Path, column: str, as_json: bool) -> int:
+    """Print a row per value of the column, and return their number."""
+    rows = [_group_row(name, table) for name, table in group_by(run, column).items()]
+    header = [column, "cases", "scored", "passed", "errors", "mean score"]
+    lines = align_columns([header, *map(_group_cells, rows)])
+    print_result(rows, "\n".join(lines), as_json)
+    return len(rows)
+
+
+def _print_summary(run: Path, partial: str, as_json: bool) -> None:
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
     try:
         # The run may have been stopped or resumed after its summary was written.
-        record = read_json(path.read_bytes()) | {"partial": manifest.partial}
+        record = read_json(path.read_bytes()) | {"partial": partial}
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(
             f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`"
         ) from None
     if as_json:
-        text = ""
-    else:
-        variants = read_variants_record(record.get("variants"))
-        text = full_text_report(summary, profile_of(run), variants)
-    print_result(record, text, as_json)
-    raise click.exceptions.Exit(end(end_of_reading(manifest, f"the summary of {run}")))
+        print_json(record)
+        return
+    variants = read_variants_record(record.get("variants"))
+    show(full_text_report(summary, profile_of(run), variants))
 
 
 @click.command("report")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -38,7 +37,13 @@ from answerkey.viewer.guard import Rules
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def view_command(
-    folder: Path | None, port: int | None, host: str, token: str, **given: Any
+    folder: Path | None,
+    port: int | None,
+    host: str,
+    token: str,
+    labelling: bool,
+    labeller: str,
+    open_browser: bool,
 ) -> None:
     """Browse runs, cases, comparisons and sweeps on a local page.
 
@@ -54,21 +59,20 @@ def view_command(
     from answerkey.viewer.server import serve_viewer
 
     def ready(address: str) -> None:
-        if given["labelling"]:
-            if token:
-                # The token stands at the end of the address, so the page goes before it.
-                address = address.replace("/?token", "/label?token")
-            else:
-                address = f"{address}label"
+        if labelling:
+            address = _label_address(address)
         click.echo(address)
         say("press Ctrl-C to stop")
-        if given["open_browser"]:
+        if open_browser:
             click.launch(address)
 
     if folder is None:
-        if Path("results").is_dir():
-            folder = Path("results")
-        else:
-            folder = Path()
-    serve_viewer(folder, Rules(host, token), port, ready, given["labeller"])
+        folder = Path("results") if Path("results").is_dir() else Path()
+    serve_viewer(folder, Rules(host, token), port, ready, labeller)
     done("the viewer has stopped")
+
+
+def _label_address(address: str) -> str:
+    """The label desk at the viewer's address, which may end with the token."""
+    page, mark, token = address.partition("?token")
+    return f"{page}label{mark}{token}"

@@ -92,10 +92,7 @@ def watch_command(
 def _ending(look: Look) -> Ending:
     answers = format_count(look.sampled, "new answer")
     if look.alarms:
-        if len(look.alarms) > 1:
-            more = f" (and {len(look.alarms) - 1} more)"
-        else:
-            more = ""
+        more = f" (and {len(look.alarms) - 1} more)" if len(look.alarms) > 1 else ""
         return Ending(EXIT_GATE, f"{look.alarms[0].sentence}{more}; {answers} scored")
     return Ending(
         EXIT_OK,

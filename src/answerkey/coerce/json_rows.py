@@ -137,21 +137,25 @@ def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
     question = next((key for key, column in columns.items() if column == "question"), None)
     if question is None:
         return []
-    cells = data[question]
-    keys: Iterable[str | int] = ()
+    keys = _row_keys(data, data[question])
+    frame: Mapping[str, Any] = data
+    return [{name: values[key] for name, values in frame.items()} for key in keys]
+
+
+def _row_keys(data: Mapping[str, object], cells: object) -> Iterable[str | int]:
+    """The key of each row in every column; empty if the columns are not those of one table."""
     if is_mapping(cells):
         is_frame = all(
             is_mapping(value) and value.keys() == cells.keys() for value in data.values()
         )
         # `{"0": …, "1": …}` is how pandas writes columns; other keys are ids of cases.
         if is_frame and len(data) > 1 and all(key.isdecimal() for key in cells):
-            keys = cells
+            return cells
     elif is_list(cells):
         is_frame = all(is_list(value) and len(value) == len(cells) for value in data.values())
         if is_frame and all(isinstance(cell, str) for cell in cells):
-            keys = range(len(cells))
-    frame: Mapping[str, Any] = data
-    return [{name: values[key] for name, values in frame.items()} for key in keys]
+            return range(len(cells))
+    return ()
 
 
 def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:

@@ -91,25 +91,32 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     if text_key is None and page is None and own_id is None and document is None:
         raise _unreadable(item, column, place)
     inner = Passage()
-    text = fields[text_key] if text_key else None
-    if isinstance(text, str):
-        inner = Passage(valid_text(text).strip())
-    elif text is not None:
-        # A list as a text is several passages in the place of one.
-        if depth > _DEEPEST or isinstance(text, (list, tuple, bool)):
-            raise _unreadable(item, column, place)
-        inner = _passage(text, column, place, depth + 1)
+    if text_key is not None:
+        inner = _inner_passage(fields[text_key], item, column, place, depth)
     page = page or inner.page
     document = document or inner.document
+    passage_id = own_id or inner.id
+    # A bare page is no id: chunks of several documents share it.
+    if passage_id is None and document:
+        passage_id = place_id(document, page)
     score = next((fields[key] for key in SCORE_KEYS if fields.get(key) is not None), None)
     return Passage(
         text=inner.text,
-        # A bare page is no id: chunks of several documents share it.
-        id=own_id or inner.id or (place_id(document, page) if document else None),
+        id=passage_id,
         score=inner.score if score is None else as_number(score, column, place),
         page=page,
         document=document,
     )
+
+
+def _inner_passage(text: object, item: object, column: str, place: Place, depth: int) -> Passage:
+    """The passage that stands where the text of `item` is expected: a text, or a nested record."""
+    if isinstance(text, str):
+        return Passage(valid_text(text).strip())
+    # A list as a text is several passages in the place of one.
+    if depth > _DEEPEST or isinstance(text, (list, tuple, bool)):
+        raise _unreadable(item, column, place)
+    return _passage(text, column, place, depth + 1)
 
 
 def _fields_of_passage(passage: Passage) -> dict[str, object]:

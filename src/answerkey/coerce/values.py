@@ -33,7 +33,7 @@ _DEEPEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands, for the message of an error in it.
+    """The place of a value, for messages about it.
 
     A `live` place is the reply of a bot: there an optional number that cannot be read is dropped,
     and a text with commas is one text. `names` are the file's own names of our columns.

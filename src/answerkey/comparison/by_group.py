@@ -96,6 +96,7 @@ def _measure_of(pairs: Pairs) -> str:
 
 
 def _split(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
+    """The pairs of each group, largest group first."""
     import numpy as np
 
     rows: list[int] = pairs.rows_a.tolist()
@@ -103,20 +104,7 @@ def _split(pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
     for row in rows:
         sizes.update(pairs.a.groups[row])
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
-        members = np.array([name in pairs.a.groups[row] for row in rows], dtype=bool)
-        if pairs.clusters is None:
-            clusters = None
-        else:
-            clusters = pairs.clusters[members]
-        yield (
-            name,
-            replace(
-                pairs,
-                rows_a=pairs.rows_a[members],
-                rows_b=pairs.rows_b[members],
-                clusters=clusters,
-            ),
-        )
+        yield name, pairs.select(np.array([name in pairs.a.groups[row] for row in rows], bool))
 
 
 def _compare_group(name: str, pairs: Pairs, measure: str) -> GroupComparison:

@@ -1,4 +1,4 @@
-"""What differs between two runs: the bot, the scoring, or the cases. It is reported first.
+"""Finds what differs between two runs: the bot, the scoring, or the cases. It is reported first.
 
 The bot is compared by its answers, the scoring by the fingerprints and settings of both runs.
 """
@@ -76,7 +76,7 @@ class Changed:
         return _name_scoring(self.parts)
 
     def flags(self) -> dict[str, bool]:
-        """What changed, by the names in the fingerprint."""
+        """Whether each part changed, by the names in the fingerprint."""
         return {
             "cases": self.cases,
             "answers": self.answers,
@@ -231,7 +231,7 @@ def _format_value(value: object) -> str:
 
 
 def _keywords(name: str) -> frozenset[str]:
-    """What a metric needs besides the pair; everything, for a metric that is not installed here."""
+    """The inputs that a metric needs besides the pair; all of them for a metric that is not installed."""
     from answerkey.metrics.registry import PROVIDED, find
 
     try:

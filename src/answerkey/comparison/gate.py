@@ -73,14 +73,12 @@ def _find_count_failures(comparison: Comparison, gate: CompareGate) -> Iterator[
         missing = format_count(len(changed.removed), "case")
         yield f"{missing} of A missing in B: {_list_some(changed.removed)}"
     if comparison.errors_b > gate.max_errors:
+        errors = f"{format_count(comparison.errors_b, 'case')} of B with an error"
         if gate.max_errors:
-            allowed = f", {gate.max_errors} allowed"
-        else:
-            allowed = ""
-        lost = ""
+            errors += f", {gate.max_errors} allowed"
         if comparison.lost:
-            lost = f"; with a verdict in A: {_list_some(comparison.lost)}"
-        yield f"{format_count(comparison.errors_b, 'case')} of B with an error{allowed}{lost}"
+            errors += f"; with a verdict in A: {_list_some(comparison.lost)}"
+        yield errors
     newly = comparison.newly_failing
     if gate.max_new_failures is not None and len(newly) > gate.max_new_failures:
         failing = format_count(len(newly), "case newly fails", "cases newly fail")
@@ -102,10 +100,7 @@ def _decisive_differences(comparison: Comparison) -> Mapping[str, Difference]:
 def _describe_possible_loss(figures: Difference, margin: float, name: str) -> str:
     """Why B may be worse by more than the margin; empty if it is shown not to be."""
     if figures.units < MIN_UNITS:
-        if figures.clusters is None:
-            unit = "case"
-        else:
-            unit = "cluster"
+        unit = "case" if figures.clusters is None else "cluster"
         change = format_number(figures.diff or 0.0, sign="+")
         return (
             f"too few cases to tell: {format_count(figures.units, unit)}; "
@@ -121,14 +116,18 @@ def _describe_possible_loss(figures: Difference, margin: float, name: str) -> st
         return f"B is worse by more than the margin: {change}"
     if figures.gain < -margin:
         return f"B is probably worse by more than the margin: {change}"
-    needed = cases_needed(figures, margin)
-    enough = ""
-    if needed is not None and needed > figures.n:
-        enough = f"; about {needed} cases would be enough"
-    unseen = ""
+    return f"too few cases to tell: {change}{_describe_uncertainty(figures, lowest, margin)}"
+
+
+def _describe_uncertainty(figures: Difference, lowest: float, margin: float) -> str:
+    """How large a loss could go unseen, and how many cases would be enough."""
+    text = ""
     if figures.gain >= 0 and 2 * figures.changed_cases <= figures.n:
-        unseen = f"; a loss of {format_number(-lowest, 2)} could go unseen in {figures.n} cases"
-    return f"too few cases to tell: {change}{unseen}{enough}"
+        text += f"; a loss of {format_number(-lowest, 2)} could go unseen in {figures.n} cases"
+    needed = cases_needed(figures, margin)
+    if needed is not None and needed > figures.n:
+        text += f"; about {needed} cases would be enough"
+    return text
 
 
 def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) -> Ending:

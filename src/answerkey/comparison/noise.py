@@ -37,7 +37,7 @@ class Noise:
 
 
 def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
-    """None if no case was scored at least twice."""
+    """The noise between runs of the same bot; None if no case was scored at least twice."""
     import numpy as np
 
     a = pairs.a

@@ -7,8 +7,8 @@ This module is the only one of the package that reads runs. Outcomes are read on
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from math import isnan, nan
 from pathlib import Path
@@ -91,23 +91,17 @@ class Side:
         self._add_scores(outcome)
 
     def _add_replies(self, replies: list[Response]) -> None:
+        first = replies[0]
         texts = [reply.answer or "" for reply in replies]
-        self.answer_texts.append((replies[0].error or texts[0])[:LONGEST_TEXT])
-        # No answer, an error and an empty answer are three things.
-        kinds = [f"{reply.answer is None} {reply.error is None}" for reply in replies]
-        pairs = zip(kinds, texts, strict=True)
+        self.answer_texts.append((first.error or texts[0])[:LONGEST_TEXT])
         # The separator keeps the answers of repeats apart: "ab", "c" is not "a", "bc".
-        self.answers.append(_hash("\x1f".join(f"{kind} {text}" for kind, text in pairs)))
+        self.answers.append(_hash("\x1f".join(map(_describe_answer, replies))))
         wording = "\x1f".join(" ".join(words(text)) for text in texts)
         self.wordings.append(_hash(wording) if any(texts) else self.answers[-1])
-        evidence = ""
-        for reply in replies:
-            passages = [(each.id, each.page, each.text) for each in reply.passages]
-            evidence += repr((reply.route, reply.sources, reply.retrieved, passages))
-        self.evidence.append(_hash(evidence))
-        self.seconds.append(_number_or_nan(replies[0].seconds))
-        self.tokens.append(_number_or_nan(_total_tokens(replies[0])))
-        self.cost.append(_number_or_nan(replies[0].cost))
+        self.evidence.append(_hash("".join(map(_describe_evidence, replies))))
+        self.seconds.append(_number_or_nan(first.seconds))
+        self.tokens.append(_number_or_nan(_total_tokens(first)))
+        self.cost.append(_number_or_nan(first.cost))
 
     def _add_verdict(self, outcome: Outcome) -> None:
         verdict = outcome.verdict
@@ -135,6 +129,16 @@ class Side:
         """Make all columns equally long, once every outcome was added."""
         for column in self.metrics.values():
             column.extend([nan] * (len(self) - len(column)))
+
+
+def _describe_answer(reply: Response) -> str:
+    # No answer, an error and an empty answer are three things.
+    return f"{reply.answer is None} {reply.error is None} {reply.answer or ''}"
+
+
+def _describe_evidence(reply: Response) -> str:
+    passages = [(each.id, each.page, each.text) for each in reply.passages]
+    return repr((reply.route, reply.sources, reply.retrieved, passages))
 
 
 def _number_or_nan(value: object) -> float:
@@ -311,11 +315,7 @@ class Pairs:
         left = np.asarray(a)[self.rows_a]
         right = np.asarray(b)[self.rows_b]
         present = ~(np.isnan(left) | np.isnan(right))
-        if self.clusters is None:
-            clusters = None
-        else:
-            clusters = self.clusters[present]
-        return left[present], right[present], clusters
+        return left[present], right[present], self._clusters_of(present)
 
     def scores(self, *, errors_as_zero: bool = False) -> Columns:
         """The overall scores.
@@ -340,29 +340,33 @@ class Pairs:
 
     def lost_cases(self) -> list[str]:
         """Ids with a verdict in A and none in B."""
-        return [
-            self.a.ids[i]
-            for i, j in self.rows()
-            if not isnan(self.a.passed[i]) and isnan(self.b.passed[j])
-        ]
+        return [self.a.ids[i] for i, _ in self._lost_rows()]
 
     def unscored_cases(self) -> list[str]:
         """The lost cases that did not end in an error: nothing in B's answer could be scored."""
-        return [
-            self.a.ids[i]
-            for i, j in self.rows()
-            if not isnan(self.a.passed[i])
-            and isnan(self.b.passed[j])
-            and self.b.statuses[j] != Status.ERROR
-        ]
+        return [self.a.ids[i] for i, j in self._lost_rows() if self.b.statuses[j] != Status.ERROR]
+
+    def _lost_rows(self) -> Iterator[tuple[int, int]]:
+        for i, j in self.rows():
+            if not isnan(self.a.passed[i]) and isnan(self.b.passed[j]):
+                yield i, j
 
     def select(self, rows: NumberArray) -> Pairs:
-        """Some of the pairs."""
+        """Some of the pairs, by a mask; all cases of the runs count as paired there."""
+        return replace(
+            self,
+            rows_a=self.rows_a[rows],
+            rows_b=self.rows_b[rows],
+            clusters=self._clusters_of(rows),
+            added=(),
+            removed=(),
+            edited=(),
+        )
+
+    def _clusters_of(self, rows: NumberArray) -> NumberArray | None:
         if self.clusters is None:
-            clusters = None
-        else:
-            clusters = self.clusters[rows]
-        return Pairs(self.a, self.b, self.rows_a[rows], self.rows_b[rows], clusters, (), (), ())
+            return None
+        return self.clusters[rows]
 
 
 def pair_cases(a: Side, b: Side) -> Pairs:

@@ -1,4 +1,4 @@
-"""Which of two runs gives the better answers, by a judge that sees each pair in both orders."""
+"""Asks a judge which of two runs gives the better answers; it sees each pair in both orders."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Preference:
 
     @property
     def p(self) -> float | None:
-        """Of the exact two-sided sign test over the cases with a winner."""
+        """The p of the exact two-sided sign test over the cases with a winner."""
         wins = self.count("B")
         losses = self.count("A")
         if not wins + losses:
@@ -236,31 +236,54 @@ def prefer_outcomes(
     a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge
 ) -> Preference:
     """Compare two runs, each given by its name and outcomes. Equal answers are ties without a call."""
-    ours = {outcome.case.id: outcome for outcome in a[1]}
-    theirs = {outcome.case.id: outcome for outcome in b[1]}
-    shared = [key for key in ours if key in theirs]
+    name_a, outcomes_a = a
+    name_b, outcomes_b = b
+    ours = {outcome.case.id: outcome for outcome in outcomes_a}
+    theirs = {outcome.case.id: outcome for outcome in outcomes_b}
+    shared = [case_id for case_id in ours if case_id in theirs]
     if not shared:
         raise InputError("the runs have no case in common: cases are paired by id")
-    duels = [Duel(theirs[key].case, ours[key].response, theirs[key].response) for key in shared]
+    duels = [
+        Duel(theirs[case_id].case, ours[case_id].response, theirs[case_id].response)
+        for case_id in shared
+    ]
     settled = [_settle_without_judge(duel) for duel in duels]
-    open_duels = [duel for duel, case in zip(duels, settled, strict=True) if case is None]
-    count = len(open_duels)
-    scores: Sequence[Score] = ()
-    if open_duels:
-        scores = judge.prefer([*open_duels, *(duel.swap() for duel in open_duels)])
-    judged = zip(open_duels, scores[:count], scores[count:], strict=True)
-    cases = tuple(case or _judged_case(*next(judged)) for case in settled)
-    identical = sum(case is not None and case.winner == "tie" for case in settled)
-    missing = len(ours) + len(theirs) - 2 * len(shared)
-    return Preference(a[0], b[0], judge.name, cases, identical, missing, judge.usage())
+    judged = iter(
+        _judge_duels([d for d, case in zip(duels, settled, strict=True) if case is None], judge)
+    )
+    return Preference(
+        name_a=name_a,
+        name_b=name_b,
+        judge=judge.name,
+        cases=tuple(case or next(judged) for case in settled),
+        identical=sum(case is not None and case.winner == "tie" for case in settled),
+        only_in_one=len(ours) + len(theirs) - 2 * len(shared),
+        usage=judge.usage(),
+    )
+
+
+def _judge_duels(duels: Sequence[Duel], judge: Judge) -> list[PreferredCase]:
+    """Ask the judge about each pair in both orders, all in one batch."""
+    if not duels:
+        return []
+    scores = judge.prefer([*duels, *(duel.swap() for duel in duels)])
+    forward = scores[: len(duels)]
+    backward = scores[len(duels) :]
+    return [_judged_case(*each) for each in zip(duels, forward, backward, strict=True)]
 
 
 def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
-    """Compare two run folders. How often the judge's choice depended on the order is remembered for its card. The
-    result is kept in folder B, where the viewer's page of the two runs finds it."""
-    sides = [(read_manifest(path).name, path) for path in (a, b)]
-    names = [name if sides[0][0] != sides[1][0] else path.name for name, path in sides]
-    preference = prefer_outcomes((names[0], read_outcomes(a)), (names[1], read_outcomes(b)), judge)
+    """Compare two run folders.
+
+    How often the judge's choice depended on the order is remembered for its card. The result is
+    kept in folder B, where the viewer's page of the two runs finds it.
+    """
+    name_a = read_manifest(a).name
+    name_b = read_manifest(b).name
+    if name_a == name_b:
+        name_a = a.name
+        name_b = b.name
+    preference = prefer_outcomes((name_a, read_outcomes(a)), (name_b, read_outcomes(b)), judge)
     remember_flips(preference, judge)
     with suppress(StorageError):  # a folder that is read-only
         write_file(_preference_file(a, b), json_text(preference.to_json()))
@@ -334,7 +357,7 @@ def _choice(value: float, first: Winner, second: Winner) -> Winner:
 
 
 def preference_text(preference: Preference, most: int = 20) -> str:
-    """What `answerkey prefer` prints."""
+    """The text that `answerkey prefer` prints, with at most that many cases."""
     p = preference
     lines = [p.sentence, f"judged by {p.judge}, each pair in both orders"]
     if p.flip_rate is not None:

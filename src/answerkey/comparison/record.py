@@ -12,7 +12,7 @@ _INTERNAL = ("interval", "error", "span")
 
 
 def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object]:
-    """At most `cases` improved and degraded cases are listed, all are counted."""
+    """A comparison as JSON. It lists at most `cases` improved and degraded cases, and counts all."""
     c = comparison
     return {
         "verdict": str(c.verdict),

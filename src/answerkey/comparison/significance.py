@@ -361,7 +361,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 def mcnemar(
     passed_a: NumberArray, passed_b: NumberArray, clusters: NumberArray | None = None
 ) -> McNemar:
-    """From two arrays of 0 and 1 over the same cases; with clusters by the change per cluster."""
+    """McNemar's test of two arrays of 0 and 1; with clusters, of the change per cluster."""
     a = passed_a.astype(bool)
     b = passed_b.astype(bool)
     only_a = int((a & ~b).sum())

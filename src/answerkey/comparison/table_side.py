@@ -6,6 +6,7 @@ compared here, so their hashes stay empty: `find_changes` needs `load_side`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
 from pathlib import Path
@@ -56,31 +57,56 @@ def load_table_side(folder: Path) -> Side:
     return side
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredCase:
+    """A row of `_ROWS`, with the fields in the order of its columns."""
+
+    n: int
+    id: str
+    question: str | None
+    cluster: str | None
+    status: str
+    score: float | None
+    passed: int | None
+    kind: str | None
+    seconds: float | None
+    case_json: str
+    cost: float | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    answer: str
+
+    @property
+    def tokens(self) -> int | None:
+        if self.prompt_tokens is None and self.completion_tokens is None:
+            return None
+        return (self.prompt_tokens or 0) + (self.completion_tokens or 0)
+
+
 def _read_columns(folder: Path, reader: RunReader) -> Side:
     manifest = read_manifest(folder)
-    rows = reader.query(_ROWS, (LONGEST_TEXT,))
-    side = side_without_cases(str(folder), manifest, profile_of(folder), len(rows))
-    places: dict[int, int] = {}
-    for row in rows:
-        n, case_id, question, cluster, status, score, passed, kind, seconds, case_json = row[:10]
-        cost, prompt_tokens, completion_tokens, answer = row[10:]
-        places[n] = len(side)
-        side.ids.append(case_id)
-        side.questions.append(question or "")
-        side.clusters.append(cluster or case_id)
-        side.cases.append(_hash_stored_case(case_json))
-        side.statuses.append(status)
-        side.kinds.append(kind or "")
-        side.score.append(_or_nan(score))
-        side.passed.append(nan if score is None else float(passed))
-        side.seconds.append(_or_nan(seconds))
-        side.cost.append(_or_nan(cost))
-        has_tokens = prompt_tokens is not None or completion_tokens is not None
-        tokens = (prompt_tokens or 0) + (completion_tokens or 0)
-        side.tokens.append(float(tokens) if has_tokens else nan)
-        side.answer_texts.append(answer)
-    _read_scores(side, reader, places)
+    cases = [_StoredCase(*row) for row in reader.query(_ROWS, (LONGEST_TEXT,))]
+    side = side_without_cases(str(folder), manifest, profile_of(folder), len(cases))
+    for case in cases:
+        _add_case(side, case)
+    _read_scores(side, reader, places={case.n: place for place, case in enumerate(cases)})
     return side
+
+
+def _add_case(side: Side, case: _StoredCase) -> None:
+    side.ids.append(case.id)
+    side.questions.append(case.question or "")
+    side.clusters.append(case.cluster or case.id)
+    side.cases.append(_hash_stored_case(case.case_json))
+    side.statuses.append(case.status)
+    side.kinds.append(case.kind or "")
+    side.score.append(_or_nan(case.score))
+    # A case without a score has no verdict, whatever its column says.
+    side.passed.append(nan if case.score is None else _or_nan(case.passed))
+    side.seconds.append(_or_nan(case.seconds))
+    side.cost.append(_or_nan(case.cost))
+    side.tokens.append(_or_nan(case.tokens))
+    side.answer_texts.append(case.answer)
 
 
 # The runs of a table have the same cases, mostly with the same text.

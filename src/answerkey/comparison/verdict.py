@@ -7,7 +7,7 @@ score the metrics decide with Holm's correction, and must agree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -162,17 +162,8 @@ def is_beyond_scale(overall: Difference, scale: float | None) -> bool:
 
 
 def _decide_by_metrics(evidence: ComparisonEvidence) -> tuple[ComparisonVerdict, str]:
-    metrics = evidence.metrics
-    up: list[str] = []
-    down: list[str] = []
-    for name, figures in metrics.items():
-        is_corrected = figures.p_holm is not None and figures.p_holm < ALPHA
-        if not is_corrected or not figures.sure or figures.better == "neither":
-            continue
-        if figures.gain > 0:
-            up.append(name)
-        else:
-            down.append(name)
+    up = [name for name, figures in _changed_metrics(evidence) if figures.gain > 0]
+    down = [name for name, figures in _changed_metrics(evidence) if figures.gain <= 0]
     if up and down:
         both = f"{join_names(up)} got better and {join_names(down)} got worse"
         return (
@@ -180,16 +171,23 @@ def _decide_by_metrics(evidence: ComparisonEvidence) -> tuple[ComparisonVerdict,
             f"not comparable as a whole: {both}; choose a profile to weight them",
         )
     if not up and not down:
-        none = f"no detectable difference in any of {len(metrics)} metrics (Holm-corrected)"
+        count = len(evidence.metrics)
+        none = f"no detectable difference in any of {count} metrics (Holm-corrected)"
         return ComparisonVerdict.NO_DIFFERENCE, f"{none}; no profile gave a score"
-    if up:
-        verdict = ComparisonVerdict.BETTER
-    else:
-        verdict = ComparisonVerdict.WORSE
     where = f"{join_names(up or down)} (Holm-corrected p < {ALPHA}); no profile gave a score"
-    if up and (doubt := _find_doubt(evidence)):
+    if down:
+        return ComparisonVerdict.WORSE, f"B is worse in {where}"
+    if doubt := _find_doubt(evidence):
         return _not_comparable(f"{doubt}; B is better in {where}")
-    return verdict, f"B is {verdict} in {where}"
+    return ComparisonVerdict.BETTER, f"B is better in {where}"
+
+
+def _changed_metrics(evidence: ComparisonEvidence) -> Iterator[tuple[str, Difference]]:
+    """The metrics that have a better direction and whose tests all find a difference."""
+    for name, figures in evidence.metrics.items():
+        is_corrected = figures.p_holm is not None and figures.p_holm < ALPHA
+        if is_corrected and figures.sure and figures.better != "neither":
+            yield name, figures
 
 
 def describe_test(overall: Difference) -> str:

@@ -221,7 +221,7 @@ def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
 
 
 def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
-    """From `Annotated[float, about("…", ge=0)] | None`: limits belong to the value, not `None`."""
+    """The setting that `Annotated[float, about("…", ge=0)] | None` declares; None has no limits."""
     annotated = declared
     for option in _options(declared):
         if get_origin(option) is Annotated:

@@ -87,7 +87,7 @@ class PythonTable(LiveTable, frozen=True):
 
 
 class ReplyTable(LiveTable, frozen=True):
-    """Where things are in the reply of an `http` or `command` target, as JSON paths.
+    """JSON paths of the parts of a reply of an `http` or `command` target.
 
     `$.text re:Route: (\\w+)` takes the part of a text that a regular expression finds; a pattern
     without a path reads the whole reply.
@@ -110,7 +110,7 @@ class ReplyTable(LiveTable, frozen=True):
 
 
 class EndpointTable(ReplyTable, frozen=True):
-    """What every kind of HTTP endpoint takes."""
+    """The settings that every kind of HTTP endpoint takes."""
 
     headers: Annotated[
         dict[str, str], about("`${NAME}` is read from the environment, and kept out of files.")

@@ -23,7 +23,7 @@ TEXTS_PER_WRITE = 2_048
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What a model wants before each text: texts to compare with each other, questions, and passages."""
+    """The prefixes that a model needs before texts to compare, questions and passages."""
 
     plain: str = ""
     query: str = ""

@@ -33,7 +33,7 @@ class Combination(msgspec.Struct, frozen=True):
 
 
 class ModelCard(msgspec.Struct, frozen=True):
-    """What `answerkey models check` measured; metrics use `temperature`, `shift`, `threshold` and `combination`.
+    """The figures that `answerkey models check` measured; metrics use `temperature`, `shift`, `threshold` and `combination`.
 
     `unsure` is the band of probabilities that calls for a second opinion; it is not fitted.
     """

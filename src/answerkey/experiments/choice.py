@@ -1,4 +1,4 @@
-"""Which setting is best, does it hold on unseen queries, is it better than the default?"""
+"""Chooses the best setting: does it hold on unseen queries, is it better than the default?"""
 
 from __future__ import annotations
 
@@ -63,15 +63,9 @@ def best_setting(
     `places` and `queries` (a mask) restrict the comparison; the default is every setting and
     labelled query. With `own_k` the metric is taken at each setting's own K.
     """
-    if queries is None:
-        mask = sweep.labelled
-    else:
-        mask = queries & sweep.labelled
+    mask = sweep.labelled if queries is None else queries & sweep.labelled
     values = sweep.at_own_k() if own_k else sweep.chosen
-    if own_k:
-        metric = f"{sweep.plan.select[0]}@K"
-    else:
-        metric = sweep.plan.select_name
+    metric = f"{sweep.plan.select[0]}@K" if own_k else sweep.plan.select_name
     order = _order_settings(sweep, values, sweep.places if places is None else places, mask)
     table = np.stack([values[row, column, mask] for row, column in order])
     winner = order[0]
@@ -242,10 +236,7 @@ def _compare_routes(
     verdict = "not measurably better: use one for all"
     if _is_better(test):
         verdict = "better than one for all"
-    if own_k:
-        metric = sweep.plan.topk_name
-    else:
-        metric = sweep.plan.select_name
+    metric = sweep.plan.topk_name if own_k else sweep.plan.select_name
     figures = f"{metric} {routed.mean():.4f} against {single.mean():.4f} on unseen queries"
     sentence = f"a {what} per question type is {verdict} ({figures}{_p_value(test)})"
     routes = {choice.type: overall if choice.note else winners[choice.type] for choice in types}

@@ -172,7 +172,7 @@ class _Vocabulary:
         self._characters = {character for form in self._forms for character in form}
 
     def is_new(self, word: str) -> bool:
-        """In no document; a pair of characters is no word, so both must be in none."""
+        """Whether the word is in no document. A pair of characters is no word, so both must be missing."""
         if len(word) == 2 and not word.isascii():
             return self._characters.isdisjoint(word)
         return self._forms.isdisjoint(search_words(word, self._language))

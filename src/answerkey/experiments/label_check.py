@@ -102,10 +102,7 @@ def check_labels(
                 expected.add(label)
                 if match is None:
                     missing[label] = ""
-    if missing:
-        style = matching_style(list(missing), ids, page_numbers)
-    else:
-        style = None
+    style = matching_style(list(missing), ids, page_numbers) if missing else None
     for label in list(missing)[:_EXPLAINED]:
         missing[label] = names.near(label)
     explained = sum(map(bool, missing.values()))

@@ -40,7 +40,7 @@ class Variant:
 
     @property
     def searches(self) -> tuple[str, ...]:
-        """Which searches it needs."""
+        """The searches that the plan needs."""
         if self.alpha == 1:
             return ("dense",)
         if self.alpha == 0:

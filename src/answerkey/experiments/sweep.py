@@ -300,7 +300,7 @@ def _check_prepared(prepared: PreparedSweep) -> None:
 
 
 def _has_labels(prepared: PreparedSweep) -> NDArray[np.bool_]:
-    """Which cases have a quote or a relevant page."""
+    """Whether each case has a quote or a relevant page."""
     labelled: list[bool] = []
     for case, quotes in zip(prepared.cases, prepared.quotes, strict=True):
         grades = prepared.check.labels[case.id].values()

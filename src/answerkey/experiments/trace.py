@@ -73,10 +73,7 @@ class Trace:
     def lines(self) -> Iterator[str]:
         """The trace as lines of text."""
         expected = ", ".join(f"{page} (grade {grade:g})" for page, grade in self.expected.items())
-        if self.milliseconds is None:
-            taken = ""
-        else:
-            taken = f", {self.milliseconds:.1f} ms"
+        taken = "" if self.milliseconds is None else f", {self.milliseconds:.1f} ms"
         yield f"query    {self.id}: {self.question}"
         if self.rewritten is not None:
             yield f"rewritten {short_label(self.rewritten, _TEXT_LENGTH)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -117,38 +118,30 @@ class Endpoint:
         *,
         is_yes_no: bool = False,
     ) -> Reply:
+        """Send until there is a reply: again after an outage, in a plainer form after a refusal."""
         rung = self._ladder.rung if schema else "prompt"
-        tries: dict[type[ExchangeFailure], int] = {}
+        tries: Counter[type[ExchangeFailure]] = Counter()
         while True:
+            # Kept for this request: another thread may leave out a parameter meanwhile.
             parameters = self._parameters
             alternatives = self._log_probabilities.count if is_yes_no else 0
-            sent = {
-                **_with_limit(parameters, max_tokens),
-                **request_alternatives(alternatives),
-            }
+            sent = {**_with_limit(parameters, max_tokens), **request_alternatives(alternatives)}
             try:
                 reply = self._once(messages, schema, rung, sent)
             except Fatal as failure:
                 # No other call can succeed either: those that wait end with the same message.
-                self.limiter.stop(f"{self.model} at {self.settings.base_url}: {failure}")
-                raise EndpointError(
-                    f"{self.model} at {self.settings.base_url}: {failure}"
-                ) from failure
+                message = f"{self.model} at {self.settings.base_url}: {failure}"
+                self.limiter.stop(message)
+                raise EndpointError(message) from failure
             except Rejected as failure:
                 if self._log_probabilities.lower(alternatives, failure.raw):
                     continue
                 if self._without_parameter(failure, parameters):
                     continue
-                if schema and not _TOO_LONG.search(failure.raw):
-                    lower = self._ladder.below(rung)
-                else:
-                    lower = None
-                if lower is None:
-                    raise self._give_up(failure) from failure
-                rung = lower
+                rung = self._plainer_rung(rung, schema, failure)
             except (Throttled, Transient) as failure:
                 kind = type(failure)
-                tries[kind] = tries.get(kind, 0) + 1
+                tries[kind] += 1
                 if tries[kind] >= MOST_TRIES[kind]:
                     self.limiter.check()
                     raise self._give_up(failure) from failure
@@ -162,6 +155,15 @@ class Endpoint:
                     self._ladder.settle_on(rung)
                 self.limiter.note_success()
                 return reply
+
+    def _plainer_rung(self, rung: str, schema: Schema | None, failure: Rejected) -> str:
+        """The next form of the request; raises an error if none is left or none would help."""
+        plainer = None
+        if schema and not _TOO_LONG.search(failure.raw):
+            plainer = self._ladder.below(rung)
+        if plainer is None:
+            raise self._give_up(failure) from failure
+        return plainer
 
     def _once(
         self,
@@ -263,23 +265,23 @@ class Endpoint:
         return (read * price_in + written * price_out) / 1e6
 
     def _without_parameter(self, failure: Rejected, sent: Mapping[str, object]) -> bool:
-        """Some models take no temperature, or call the token limit something else: leave out what they refuse.
+        """Leave out the parameter that the endpoint refuses, if its message names one.
 
-        Other calls may have found out in the meantime; then this one is simply sent again.
+        Some models take no temperature, or call the token limit something else. Other calls may
+        have found out in the meantime; then this one is simply sent again.
         """
         if not _UNSUPPORTED.search(failure.raw):
             return False
         for name in ("max_tokens", "temperature"):
-            if name in sent and re.search(rf"\b{name}\b", failure.raw):
-                if self._parameters is sent:
-                    log.warning("%s does not take %s: sent without it", self.model, name)
-                    left = {key: value for key, value in sent.items() if key != name}
-                    if name == "max_tokens":
-                        renamed = {"max_completion_tokens": sent[name]}
-                    else:
-                        renamed = {}
-                    self._parameters = left | renamed
-                return True
+            if name not in sent or not re.search(rf"\b{name}\b", failure.raw):
+                continue
+            if self._parameters is sent:
+                log.warning("%s does not take %s: sent without it", self.model, name)
+                parameters = {key: value for key, value in sent.items() if key != name}
+                if name == "max_tokens":
+                    parameters["max_completion_tokens"] = sent[name]
+                self._parameters = parameters
+            return True
         return False
 
     def _give_up(self, failure: ExchangeFailure) -> CallFailed:

@@ -25,7 +25,7 @@ _NO_QUOTA = re.compile(
 
 
 class ExchangeFailure(Exception):
-    """What went wrong with one exchange, and so what to do; `raw` is the body that came, if any."""
+    """A failed exchange; its class says what to do, `raw` is the body that came, if any."""
 
     def __init__(self, message: str, raw: str = "") -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class Rejected(ExchangeFailure):
 
 
 def raise_for(status: int, headers: Mapping[str, str], body: str) -> None:
-    """Nothing for a 200; otherwise the failure that fits."""
+    """Raise the failure that fits the status; none for a 200."""
     if status == 200:
         return
     detail = endpoint_message(body)

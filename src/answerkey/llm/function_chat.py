@@ -62,7 +62,7 @@ class FunctionChat:
         self._threads.close()
 
     def _call_function(self, prompt: str) -> object:
-        """What the function returns; one that hangs is given up after the timeout."""
+        """Call the function; a call that hangs is abandoned after the timeout."""
 
         def work() -> object:
             result = self._function(prompt)

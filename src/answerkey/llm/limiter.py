@@ -1,4 +1,4 @@
-"""What can go wrong with a call, and one limiter for all calls of a run: how many at once, when to wait or give up.
+"""One limiter for all calls of a run: how many at once, when to wait, when to give up.
 
 A refusal (429) pauses every call, not only the refused one, and halves how many go at once; each success
 lets one more through again. Refusals of calls that were already under way belong to the same wave and

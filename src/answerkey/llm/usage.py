@@ -19,7 +19,7 @@ def total(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class CallTotals:
-    """What the calls of a judge used. Unknown tokens and cost are None, never 0."""
+    """The tokens and the cost of a judge's calls. Unknown tokens and cost are None, never 0."""
 
     calls: int = 0
     failed_calls: int = 0

@@ -1,4 +1,4 @@
-"""From a judge's reply to numbers on their scales, or the reason why there are none.
+"""Reads a judge's reply: numbers on their scales, or the reason why there are none.
 
 The last verdict of a reply counts: a candidate's answer may hold a fake one, and a judge may repeat it. A
 reasoning block, and any repeat of the fenced candidate text, is no part of the reply. A reason that contradicts its
@@ -66,7 +66,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reply holds: a value or a problem for each criterion, the reason, and the reasoning trace.
+    """The content of a reply: a value or a problem for each criterion, the reason, and the reasoning.
 
     `reasons` and `quotes` are those of single criteria, where the reply gives them; `absent` are the criteria that the
     reply does not name; `probabilities` are those of "yes" for questions of yes or no.
@@ -103,24 +103,27 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
         return ParsedReply((), text, reasoning, f"the judge refused: {reply.refusal[:200]}")
     objects, cut = find_objects(text)
     own = [item for item in objects if not _is_copied(text, item, candidate)]
+    is_cut_in_verdict = cut is not None and bool(re.search(names, text[cut:]))
     problem = ""
-    if not text.strip():
-        if reply.text.strip():
-            problem = "the reply ended inside its reasoning"
-        else:
-            problem = "the reply is empty"
-    elif cut is not None and re.search(names, text[cut:]):
-        problem = "the reply is cut off inside its verdict"
-    elif not own:
-        if _REFUSAL.search(text[:500]):
-            problem = "the judge refused"
-        else:
-            problem = NO_VERDICT
+    if is_cut_in_verdict or not own:
+        problem = _describe_unusable(reply, text, is_cut_in_verdict=is_cut_in_verdict)
     if reply.truncated and (problem or text[own[-1].end :].strip(" \n\t`]")):
         problem = "the reply was cut off at the token limit: raise max_tokens"
-    return ParsedReply(
-        () if problem else tuple(item.value for item in own), text, reasoning, problem
-    )
+    values = () if problem else tuple(item.value for item in own)
+    return ParsedReply(values, text, reasoning, problem)
+
+
+def _describe_unusable(reply: Reply, text: str, *, is_cut_in_verdict: bool) -> str:
+    """Why a reply without a complete verdict has none; `text` is the reply without its reasoning."""
+    if not text.strip():
+        if reply.text.strip():
+            return "the reply ended inside its reasoning"
+        return "the reply is empty"
+    if is_cut_in_verdict:
+        return "the reply is cut off inside its verdict"
+    if _REFUSAL.search(text[:500]):
+        return "the judge refused"
+    return NO_VERDICT
 
 
 def plain_keys(table: Mapping[str, object]) -> dict[str, object]:
@@ -251,33 +254,39 @@ def _bare(text: str) -> str:
 def read_amount(value: object, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
     if is_mapping(value):
-        inner = [
-            part
-            for key, part in value.items()
-            if plain_key(str(key)) in {"score", "value", "points"}
-        ]
-        if len(inner) == 1:
-            return read_amount(inner[0], scale)
+        scores = [value[key] for key in value if plain_key(str(key)) in _SCORE_KEYS]
+        if len(scores) == 1:
+            return read_amount(scores[0], scale)
         return "no score in the object given for it"
     if is_list(value):
         if len(value) == 1:
             return read_amount(value[0], scale)
         return f"a list of {len(value)} where one number is due"
-    if value is None or isinstance(value, bool):
-        return f"{'null' if value is None else str(value).lower()} where a number is due"
+    if value is None:
+        return "null where a number is due"
+    if isinstance(value, bool):
+        return f"{str(value).lower()} where a number is due"
     if isinstance(value, str):
         amount = _from_text(value, scale)
         if isinstance(amount, str):
             return amount
-        value = amount
-    if not isinstance(value, (int, float)):
-        return f"{type(value).__name__} where a number is due"
+        return _check_amount(amount, scale)
+    if isinstance(value, (int, float)):
+        return _check_amount(value, scale)
+    return f"{type(value).__name__} where a number is due"
+
+
+_SCORE_KEYS = frozenset({"score", "value", "points"})
+
+
+def _check_amount(amount: float, scale: Scale) -> float | str:
     low, high = scale
-    if not isinstance(value, int) and not math.isfinite(value):
-        return f"{value} is not a number on the scale {low:g} to {high:g}"
-    if not low <= value <= high:
-        return f"{str(value)[:20]} is outside the scale {low:g} to {high:g}"
-    return float(value)
+    # An int may be too large for a float, so only floats are tested for NaN and infinity.
+    if not isinstance(amount, int) and not math.isfinite(amount):
+        return f"{amount} is not a number on the scale {low:g} to {high:g}"
+    if not low <= amount <= high:
+        return f"{str(amount)[:20]} is outside the scale {low:g} to {high:g}"
+    return float(amount)
 
 
 def _from_text(written: str, scale: Scale) -> float | str:
@@ -310,7 +319,7 @@ def _reason(fields: Mapping[str, object]) -> str:
 
 
 def flags_of(reason: str, share: float, instructions: str = "") -> list[str]:
-    """What is wrong with a reason; `share` is the score as a share of its scale.
+    """Problems of a reason; `share` is the score as a share of its scale.
 
     >>> flags_of("The answer contradicts the passages.", 1.0)
     ['the reason contradicts the score']

@@ -1,4 +1,4 @@
-"""What a model repository on a hub has, and which of its files a local model needs.
+"""Lists a model repository on a hub, and chooses the files that a local model needs.
 
 Weights are ONNX or safetensors, never pickle: loading a pickle runs the code of whoever wrote it.
 """

@@ -6,7 +6,7 @@ Markers are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】`, `[doc1]`, `[Doc 1]`, an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
@@ -47,12 +47,12 @@ def citation_validity(case: Case, response: Response) -> Score:
         return Score.not_applicable("the answer cites nothing")
     # Bots without passage texts still number their sources.
     count = len(response.passages) or len(response.sources)
-    wrong = sorted({mark for mark in marks if not 1 <= mark <= count})
+    wrong = [mark for mark in marks if not 1 <= mark <= count]
+    reason = ""
     if wrong:
-        missing = f"no passage {', '.join(f'[{mark}]' for mark in wrong)} among {count}"
-    else:
-        missing = ""
-    return Score(sum(1 <= mark <= count for mark in marks) / len(marks), missing)
+        listed = ", ".join(f"[{mark}]" for mark in sorted(set(wrong)))
+        reason = f"no passage {listed} among {count}"
+    return Score((len(marks) - len(wrong)) / len(marks), reason)
 
 
 @metric(
@@ -146,50 +146,72 @@ def _is_supported(score: Score) -> bool:
     return not any(sentence["flag"] for sentence in score.details.get("sentences", ()))
 
 
+@dataclass(frozen=True, slots=True)
+class _SentenceSupport:
+    """How the passages that a sentence cites support it."""
+
+    text: str
+    marks: list[int]
+    together: bool
+    alone: list[int]
+    needed: int
+
+
 def _score_citations(
     sentences: Sequence[CitedSentence],
     n: int,
     passages: int,
     support: Mapping[tuple[int, str, tuple[int, ...]], bool],
 ) -> dict[str, Score]:
+    """The three scores of answer number `n`, which was given that many passages."""
     # "The documents do not say" needs no citation.
     claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]
     if not any(sentence.marks for sentence in claims):
-        nothing = Score.not_applicable(
-            "the answer cites nothing" if claims else "the answer claims nothing"
-        )
-        return dict.fromkeys(("citation_support", "citation_precision", "citation_recall"), nothing)
-    supported = needed = total = whole = 0
-    details: list[CitationFinding] = []
-    for sentence in claims:
-        marks = tuple(dict.fromkeys(sentence.marks))
-        valid = tuple(mark for mark in marks if 1 <= mark <= passages)
-        # Markers of passages that do not exist count in the total, never as support.
-        together = bool(valid) and support[n, sentence.text, valid]
-        alone = [mark for mark in valid if support[n, sentence.text, (mark,)]]
-        others = {mark: tuple(other for other in valid if other != mark) for mark in valid}
-        lost = [
-            mark for mark in valid if not (others[mark] and support[n, sentence.text, others[mark]])
-        ]
-        total = total + len(marks)
-        whole = whole + together
-        supported += len(alone)
-        needed += len({*alone, *lost}) if together else 0
-        details.append(
-            {"text": sentence.text, "marks": list(marks), "supported": together, "alone": alone}
-        )
-    wrong = next((item for item in details if item["marks"] and not item["alone"]), None)
-    reason = f"{supported} of {format_count(total, 'marker')} supported"
-    if wrong:
-        reason += f'; [{wrong["marks"][0]}] does not support "{wrong["text"][:80]}"'
+        reason = "the answer cites nothing" if claims else "the answer claims nothing"
+        names = ("citation_support", "citation_precision", "citation_recall")
+        return dict.fromkeys(names, Score.not_applicable(reason))
+
+    def is_supported(text: str, marks: tuple[int, ...]) -> bool:
+        return bool(marks) and support[n, text, marks]
+
+    rows = [_measure_sentence(claim, passages, is_supported) for claim in claims]
+    total = sum(len(row.marks) for row in rows)
+    markers = format_count(total, "marker")
+    supported = sum(len(row.alone) for row in rows)
+    needed = sum(row.needed for row in rows)
+    whole = sum(row.together for row in rows)
+    reason = f"{supported} of {markers} supported"
+    wrong = next((row for row in rows if row.marks and not row.alone), None)
+    if wrong is not None:
+        reason += f'; [{wrong.marks[0]}] does not support "{wrong.text[:80]}"'
+    details: list[CitationFinding] = [
+        {"text": row.text, "marks": row.marks, "supported": row.together, "alone": row.alone}
+        for row in rows
+    ]
     recall = f"{whole} of {format_count(len(claims), 'sentence')} supported by the passages cited"
     return {
         "citation_support": Score(supported / total, reason, details={"sentences": details}),
-        "citation_precision": Score(
-            needed / total, f"{needed} of {format_count(total, 'marker')} needed"
-        ),
+        "citation_precision": Score(needed / total, f"{needed} of {markers} needed"),
         "citation_recall": Score(whole / len(claims), recall),
     }
+
+
+def _measure_sentence(
+    sentence: CitedSentence, passages: int, is_supported: Callable[[str, tuple[int, ...]], bool]
+) -> _SentenceSupport:
+    marks = list(dict.fromkeys(sentence.marks))
+    # Markers of passages that do not exist count in the total, never as support.
+    valid = tuple(mark for mark in marks if 1 <= mark <= passages)
+    together = is_supported(sentence.text, valid)
+    alone = [mark for mark in valid if is_supported(sentence.text, (mark,))]
+    needed: set[int] = set()
+    if together:
+        # A marker is needed if it supports the sentence, or if the others do not without it.
+        for mark in valid:
+            others = tuple(other for other in valid if other != mark)
+            if mark in alone or not is_supported(sentence.text, others):
+                needed.add(mark)
+    return _SentenceSupport(sentence.text, marks, together, alone, len(needed))
 
 
 def cited_sentences(answer: str) -> list[CitedSentence]:

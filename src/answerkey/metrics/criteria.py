@@ -99,40 +99,34 @@ def number_close(
     case: Case, response: Response, *, tolerance: float = 0.05, decimal: str = "."
 ) -> Score:
     """1 when a number in the answer is within the tolerance (5 %) of the expected value: `2.9 km` for `3000 m`."""
-    value = case.criteria.expected_value
-    if value is not None:
-        # `int` raises on infinity.
-        targets = [Figure(value, 1.0, whole=value == int(value) if math.isfinite(value) else False)]
-    else:
-        targets = [
-            # Spelled-out numbers are left out: the "one" of "no one" is no expected value.
-            figure
-            for text in case.expected
-            for figure in figures(text, decimal, spelled=False)
-        ]
+    targets = _target_numbers(case, decimal)
     if not targets:
         return Score.not_applicable(
             "the case has no expected_value and no number in its expected answer"
         )
     stated = figures(response.answer or "", decimal, spelled=False)
-    close = next(
-        (
-            figure
-            for figure in stated
-            if any(within(target, figure, tolerance) for target in targets)
-        ),
-        None,
-    )
-    if close:
-        return Score(1.0, f"{close} is within {tolerance:.0%}")
+    for figure in stated:
+        if any(within(target, figure, tolerance) for target in targets):
+            return Score(1.0, f"{figure} is within {tolerance:.0%}")
+    reason = f"none of {format_count(len(stated), 'number')} is near {targets[0]}"
     # Only for the reason: the digits are right, and the reader should see why that is not enough.
-    unit = any(
+    has_other_unit = any(
         target.value == figure.value and target.other_unit(figure)
         for target in targets
         for figure in stated
     )
-    reason = f"none of {format_count(len(stated), 'number')} is near {targets[0]}"
-    return Score(0.0, f"{reason}; the unit differs" if unit else reason)
+    return Score(0.0, f"{reason}; the unit differs" if has_other_unit else reason)
+
+
+def _target_numbers(case: Case, decimal: str) -> list[Figure]:
+    """The case's expected value, else the numbers of its expected answers."""
+    value = case.criteria.expected_value
+    if value is not None:
+        # `int` raises on infinity.
+        is_whole = math.isfinite(value) and value == int(value)
+        return [Figure(value, 1.0, whole=is_whole)]
+    # Spelled-out numbers are left out: the "one" of "no one" is no expected value.
+    return [figure for text in case.expected for figure in figures(text, decimal, spelled=False)]
 
 
 @metric(

@@ -27,6 +27,7 @@ from answerkey.user_traceback import show_traceback
 
 Columns = Mapping[str, Sequence[Score]]
 _ROUNDING = 1e-6  # by which a value may exceed its range, as float32 does
+_OUR_MODULES = "answerkey."
 _MISSING: Mapping[str, tuple[str, Callable[[Case, Response], bool]]] = {
     "answer": ("no answer", lambda case, response: response.answer is not None),
     "expected": ("no expected answer in the case", lambda case, response: bool(case.expected)),
@@ -137,14 +138,14 @@ def make_plan(
 
 
 class _Lacking:
-    """What each pair lacks, found out once for all the metrics that need the same."""
+    """The fields that each pair lacks, found out once for all metrics that need the same."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = pairs
         self._found: dict[str, dict[int, str]] = {}
 
     def of(self, metric: Metric) -> dict[int, str]:
-        """By the position of each pair that lacks something the metric needs: the first field that it lacks."""
+        """The first field that each pair lacks, by its position; pairs that lack nothing are left out."""
         lacking: dict[int, str] = {}
         # Reversed, so that the first missing field overwrites the others and is named.
         for need in reversed(metric.facts.needs):
@@ -264,7 +265,7 @@ def _call(step: Step, names: tuple[str, ...], pairs: Sequence[Pair]) -> Columns:
 
 
 def as_score(result: object) -> Score:
-    """What a metric may return: a Score, a number or bool, or None for "not applicable"."""
+    """The result of a metric as a Score; a metric may also return a number, a bool, or None for "not applicable"."""
     if isinstance(result, Score):
         return result
     if result is None:
@@ -278,32 +279,30 @@ def as_score(result: object) -> Score:
 def _check_values(scores: Iterable[Score], metric: Metric) -> list[Score]:
     """A value that is not a finite number, too large to be summed and squared, or outside the declared range is an error."""
     facts = metric.facts
+    low = -LARGEST
+    high = LARGEST
     # Ours may leave their range on purpose, as ranking metrics with unit = "chunk" do.
-    ours = metric.module.startswith("answerkey.")
-    if facts.low is None or ours:
-        low = -LARGEST
-    else:
-        low = max(facts.low - _ROUNDING, -LARGEST)
-    if facts.high is None or ours:
-        high = LARGEST
-    else:
-        high = min(facts.high + _ROUNDING, LARGEST)
+    is_ours = metric.module.startswith(_OUR_MODULES)
+    if facts.low is not None and not is_ours:
+        low = max(facts.low - _ROUNDING, low)
+    if facts.high is not None and not is_ours:
+        high = min(facts.high + _ROUNDING, high)
     checked: list[Score] = []
     for score in scores:
         value = score.value
         is_in_range = value is None or (type(value) is float and low <= value <= high)
-        if is_in_range and (ours or not score.details):
+        if is_in_range and (is_ours or not score.details):
             checked.append(score)
         else:
-            checked.append(_correct(score, metric))
+            checked.append(_correct(score, metric, low, high))
     return checked
 
 
-def _correct(score: Score, metric: Metric) -> Score:
-    if score.details and not metric.module.startswith("answerkey."):
-        score = replace(
-            score, details=plain_json(score.details)
-        )  # a user's metric may put anything there
+def _correct(score: Score, metric: Metric, low: float, high: float) -> Score:
+    """The score with its value as a float, or an error that says why its value is none."""
+    # A user's metric may put anything into the details.
+    if score.details and not metric.module.startswith(_OUR_MODULES):
+        score = replace(score, details=plain_json(score.details))
     if score.value is None:
         return score
     try:
@@ -311,31 +310,19 @@ def _correct(score: Score, metric: Metric) -> Score:
     except OverflowError:  # an integer beyond every float
         value = math.inf
     except (TypeError, ValueError):
-        return Score.failed(
-            f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details
-        )
+        kind = type(score.value).__name__
+        return Score.failed(f"{metric.name} returned a {kind}, not a number", **score.details)
     # Not `abs(value) > LARGEST`: a comparison with NaN is always false.
     if not abs(value) <= LARGEST:
-        if abs(value) == math.inf or math.isnan(value):
-            shown = value
-        else:
-            shown = f"{value:.3g}, beyond {LARGEST:g}"
+        shown = f"{value:.3g}, beyond {LARGEST:g}" if math.isfinite(value) else str(value)
         return Score.failed(f"{metric.name} returned {shown}", **score.details)
-    facts = metric.facts
-    if facts.low is None:
-        low = -math.inf
-    else:
-        low = facts.low
-    if facts.high is None:
-        high = math.inf
-    else:
-        high = facts.high
-    if not low - _ROUNDING <= value <= high + _ROUNDING and not metric.module.startswith(
-        "answerkey."
-    ):
-        expected = f"{facts.low if facts.low is not None else 'any'} to {facts.high if facts.high is not None else 'any'}"
+    if not low <= value <= high:
+        declared = (
+            "any" if end is None else str(end) for end in (metric.facts.low, metric.facts.high)
+        )
         return Score.failed(
-            f"{metric.name} returned {value:g}, outside its declared range {expected}; declare low and high"
+            f"{metric.name} returned {value:g}, outside its declared range {' to '.join(declared)}; "
+            "declare low and high"
         )
     if type(score.value) is float:
         return score

@@ -58,7 +58,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known about a metric before it is computed. A name that ends in `@k` stands for every cut-off.
+    """The description of a metric. A name that ends in `@k` stands for every cut-off.
 
     Where a field in `needs` is missing from the pair the metric is not applicable; fields in `uses` may be
     missing, and `empty` says what the value is then. `family` is the heading of the metric in a report.
@@ -230,7 +230,7 @@ def load_modules(names: Iterable[str]) -> None:
 
 
 def provided_for(metrics: Iterable[Metric]) -> frozenset[str]:
-    """Which of `PROVIDED` the metrics take, so that only the models in use are loaded."""
+    """The names of `PROVIDED` that the metrics take, so that only the models in use are loaded."""
     return PROVIDED.intersection(*[{keyword for m in metrics for keyword in m.keywords()}])
 
 
@@ -242,28 +242,18 @@ def bind(
     own = {key for key in keywords if key not in PROVIDED}
     for key in settings:
         if key not in own:
-            if own:
-                accepted = f"; it takes {', '.join(sorted(own))}"
-            else:
-                accepted = "; it takes none"
+            accepted = f"; it takes {', '.join(sorted(own)) or 'none'}"
             raise SettingsError(
                 f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or accepted}'
             )
+    arguments = {key: provided[key] for key in keywords if key in provided}
     # A judge that the setting does not ask for must not cost anything.
     if "by_judge" in keywords and not settings.get("by_judge"):
-        unused = {"judge"}
-    else:
-        unused = set[str]()
-    arguments = {
-        key: provided[key] for key in keywords if key in provided and key not in unused
-    } | dict(settings)
-    missing = [
-        key for key, must in keywords.items() if must and key not in arguments and key != "names"
-    ]
-    if missing:
-        raise SettingsError(
-            f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(missing[0], missing[0])}'
-        )
+        arguments.pop("judge", None)
+    arguments |= settings
+    for key, is_required in keywords.items():
+        if is_required and key not in arguments and key != "names":
+            raise SettingsError(f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(key, key)}')
     return arguments
 
 

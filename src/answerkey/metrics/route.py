@@ -80,9 +80,10 @@ def information_completeness(case: Case, response: Response) -> Score:
         missing = [text for text in required if not has_any(answer, (text,))]
         if missing:
             score = 1 - len(missing) / len(required)
+            notes.append(f"missing: {', '.join(missing)}")
         else:
             score = 0.9
-        notes.append(f"missing: {', '.join(missing)}" if missing else "all of must_contain")
+            notes.append("all of must_contain")
     if case.criteria.must_contain_any and has_any(answer, case.criteria.must_contain_any):
         score = max(score, 0.75)
     extras = sum(has_any(answer, (text,)) for text in case.criteria.acceptable_if_includes)

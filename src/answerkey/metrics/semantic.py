@@ -146,14 +146,8 @@ def evaluate_all(
     >>> evaluate_all("Where?", "In Paris.", "Paris", ["It is in Paris."])["answer_correctness"]  # doctest: +SKIP
     0.83
     """
-    if isinstance(reference, str):
-        expected = (reference,)
-    else:
-        expected = tuple(reference or ())
-    if isinstance(contexts, str):
-        passages = (contexts,)
-    else:
-        passages = tuple(contexts or ())
+    expected = _as_texts(reference)
+    passages = _as_texts(contexts)
     pair = (
         Case("evaluate_all", question or "", expected=expected),
         Response(answer=answer or "", passages=tuple(Passage(text or "") for text in passages)),
@@ -178,6 +172,13 @@ def evaluate_all(
     )
     log.info("evaluate_all: %s", ", ".join(shown))
     return values
+
+
+def _as_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One text or several, as a tuple; empty for None."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value or ())
 
 
 def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:

@@ -41,15 +41,11 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
     if response.error is not None:
         return verdict_of_error(f"No response: {response.error}", "no response")
     rules = profile.rules_for(response.route)
-    if profile.route_weight:
-        route = scores.get("route_score")
-    else:
-        route = None
+    route = scores.get("route_score") if profile.route_weight else None
     # An error is never a low score: the case has no verdict, and gates on it fail.
     if error := _find_error(rules.lines, scores, route):
         return verdict_of_error(f"Could not be scored: {error}", error)
     route_score = route.value if route else None
-    parts = _weigh_parts(profile, rules.lines, scores)
     # Nothing measured is not a pass: the metrics left over, such as relevance to the question,
     # are good for a wrong answer, too.
     if not _has_evidence(rules.lines, scores, case):
@@ -57,14 +53,9 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
             return _verdict_without_answer(rules, case, response, scores, route_score)
         if not _fails_required(rules.lines, scores):
             return _unscored_verdict(rules.lines, case, response, scores, route_score)
+    parts = _weigh_parts(profile, rules.lines, scores)
     quality = sum(part.points for part in parts)
-    # Without a route score the quality is the whole score, as with any metric that is not
-    # applicable.
-    if route_score is None:
-        weight = 0.0
-    else:
-        weight = profile.route_weight
-    score = weight * (route_score or 0.0) * profile.scale + (1 - weight) * quality
+    score = _add_route(profile, quality, route_score)
     shortfalls = _Shortfalls.find(rules.lines, scores)
     if case.min_score is not None and score + _EPSILON < case.min_score:
         note = f"score {score:.2f} < {case.min_score:g}, the case's own min_score"
@@ -89,6 +80,16 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
     # Without a missed floor the mean was too low: the weak criteria explain it.
     failing = shortfalls.metrics or [name for name, share in shares.items() if share < _WEAK]
     return _add_explanation(verdict, explain_failure(case, response, scores, failing))
+
+
+def _add_route(profile: Profile, quality: float, route_score: float | None) -> float:
+    """The overall score: the quality and the route score, weighted."""
+    # Without a route score the quality is the whole score, as with any metric that is not
+    # applicable.
+    if route_score is None:
+        return quality
+    weight = profile.route_weight
+    return weight * route_score * profile.scale + (1 - weight) * quality
 
 
 def verdict_of_error(justification: str, *shortfalls: str) -> Verdict:

@@ -238,24 +238,7 @@ def _check(table: TomlTable, where: str) -> None:
 def _make_profile(table: TomlTable, source: str) -> Profile:
     where = f"profile {source}"
     read = read_table(ProfileTable, table, where)
-    for group in read.on:
-        if group not in read.routes:
-            raise SettingsError(
-                f"{where}: [on.{group}] has no routes; list them as {group} = [...] under [routes]"
-            )
-    for name in read.words:
-        if name not in default_words():
-            raise SettingsError(
-                f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}'
-            )
-    groups = (item for rules in read.on.values() for item in rules.get("criteria", ()))
-    # A criterion of one group of routes may be left out, too.
-    criteria = {str(item.get("metric")) for item in (*read.criteria, *groups)}
-    for name in read.without:
-        if name not in criteria:
-            names = ", ".join(sorted(criteria))
-            hint = did_you_mean(name, criteria) or f"; its criteria are {names}"
-            raise SettingsError(f'{where}: without: there is no criterion "{name}"{hint}')
+    _check_names(read, where)
     profile = Profile(
         name=read.name or Path(source).stem,
         version=read.version,
@@ -281,6 +264,28 @@ def _make_profile(table: TomlTable, source: str) -> Profile:
     return replace(profile, digest=digest[:16])
 
 
+def _check_names(read: ProfileTable, where: str) -> None:
+    """Check the names of route groups, word lists and criteria that refer to others."""
+    for group in read.on:
+        if group not in read.routes:
+            raise SettingsError(
+                f"{where}: [on.{group}] has no routes; list them as {group} = [...] under [routes]"
+            )
+    for name in read.words:
+        if name not in default_words():
+            raise SettingsError(
+                f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}'
+            )
+    groups = (item for rules in read.on.values() for item in rules.get("criteria", ()))
+    # A criterion of one group of routes may be left out, too.
+    criteria = {str(item.get("metric")) for item in (*read.criteria, *groups)}
+    for name in read.without:
+        if name not in criteria:
+            names = ", ".join(sorted(criteria))
+            hint = did_you_mean(name, criteria) or f"; its criteria are {names}"
+            raise SettingsError(f'{where}: without: there is no criterion "{name}"{hint}')
+
+
 def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
     if not table.get("criteria"):
         raise SettingsError(f"{where}: no criteria; add at least one [[criteria]] with a metric")
@@ -291,23 +296,29 @@ def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
     )
     if sum(criterion.weight for criterion in criteria) <= 0:
         raise SettingsError(f"{where}: the weights add up to 0; at least one must be above 0")
+    pass_mark = _pass_mark(table)
+    return ScoringRules(
+        criteria, pass_mark, _bands(_read_bands(table, pass_mark, where), pass_mark)
+    )
+
+
+def _pass_mark(table: TomlTable) -> float:
+    """The pass mark; by default half of the scale."""
     # null, which only JSON has, is no value.
-    pass_mark = table.get("pass")
-    if pass_mark is None:
-        scale = table.get("scale")
-        pass_mark = 0.5 if scale is None else 0.5 * scale
-    pass_mark = float(pass_mark)
+    if table.get("pass") is not None:
+        return float(table["pass"])
+    scale = table.get("scale")
+    return 0.5 if scale is None else float(0.5 * scale)
+
+
+def _read_bands(table: TomlTable, pass_mark: float, where: str) -> list[Band]:
     if table.get("bands") is None:
-        return ScoringRules(
-            criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark)
-        )
+        return [Band("passed", pass_mark, "PASSED")]
     if not table["bands"]:
         raise SettingsError(f"{where}: bands is [], expected at least one band")
     for item in table["bands"]:
         read_table(BandTable, item, f"{where}, band")
-    return ScoringRules(
-        criteria, pass_mark, _bands([Band(**item) for item in table["bands"]], pass_mark)
-    )
+    return [Band(**item) for item in table["bands"]]
 
 
 def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:

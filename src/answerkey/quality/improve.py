@@ -69,10 +69,7 @@ def improve_answer(
     """
     check_question(question)
     passages = read_contexts(contexts)
-    if retrieval_scores is None:
-        scores = None
-    else:
-        scores = list(retrieval_scores)
+    scores = None if retrieval_scores is None else list(retrieval_scores)
     question_text = plain_text(question)
 
     def assess(text: str) -> Assessment:
@@ -85,10 +82,7 @@ def improve_answer(
             limits=limits,
         )
 
-    if isinstance(answer, str):
-        first = answer
-    else:
-        first = plain_text(answer)
+    first = answer if isinstance(answer, str) else plain_text(answer)
     best = Improvement(first, assess(first))
     if model is None or attempts < 1 or not _fixable_findings(best.assessment):
         return best

@@ -224,7 +224,7 @@ def _describe_result(figures: Difference, p: float | None) -> str:
 
 
 def notes(c: Comparison) -> list[str]:
-    """What the table does not show: pass and fail, the detectable difference, missing values."""
+    """Notes on what the table does not show: pass and fail, the detectable difference, missing values."""
     lines = [*_pass_notes(c), *_statistics_notes(c)]
     if max(c.repeats) > 1:
         lines.append(

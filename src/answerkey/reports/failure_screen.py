@@ -99,10 +99,7 @@ def _wrap_text(text: str, limit: int | None) -> list[str]:
 def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
     verdict = outcome.verdict
     case = outcome.case
-    if case.source_file:
-        source = f" ({case.source_file})"
-    else:
-        source = ""
+    source = f" ({case.source_file})" if case.source_file else ""
     lines = [f"{verdict.status}: {case.id}{source}"]
     if verdict.why:
         lines.append(verdict.why)

@@ -61,7 +61,7 @@ class ResultColumns:
         return [*self.user.values(), *results, *metrics, *self.details]
 
     def row(self, outcome: Outcome) -> list[object]:
-        """In the order of `titles`."""
+        """The cells of an outcome, in the order of `titles`."""
         cells = [user_cell(outcome, name) for name in self.user]
         return [*cells, *self.results(outcome)]
 
@@ -80,7 +80,7 @@ class ResultColumns:
 
 
 def passed_or_none(outcome: Outcome) -> bool | None:
-    """None where nothing was decided: without a profile, and for a case that was not scored."""
+    """Whether the case passed; None without a profile, and for a case that was not scored."""
     if outcome.verdict.status in (Status.SCORED, Status.UNSCORED):
         return None
     return outcome.verdict.passed

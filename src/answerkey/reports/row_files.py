@@ -21,7 +21,7 @@ from answerkey.types import Outcome, Profile, Status
 
 @dataclass(frozen=True, slots=True)
 class ReadRun:
-    """What one pass over the outcomes of a run found: its figures and its human labels."""
+    """The result of one pass over the outcomes of a run: its figures and its human labels."""
 
     summary: SummaryBuilder
     labels: dict[str, float] = field(default_factory=dict[str, float])

@@ -83,7 +83,7 @@ def _passage_number(sentence: Mapping[str, Any]) -> int | None:
 
 
 def _find_span(span: Any, text: str) -> tuple[int, int]:
-    """From two positions, or from the quoted words; an empty span if neither is in the text."""
+    """The span of two positions or of the quoted words; empty if neither is in the text."""
     if is_list(span) and len(span) == 2:
         return _clip_place(span[0], span[1], text)
     if not isinstance(span, str) or not span:

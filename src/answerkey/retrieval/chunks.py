@@ -128,7 +128,7 @@ def _cut_text(text: str, how: Chunking) -> Iterator[Span]:
 
 
 def _sections(text: str) -> Iterator[Span]:
-    """From one heading to the next; a `#` inside a code fence is no heading."""
+    """The text from each heading to the next; a `#` inside a code fence is no heading."""
     fences = [match.span() for match in _FENCE.finditer(text)]
     headings = [
         match.start()

@@ -65,20 +65,21 @@ def name_pages(pages: Sequence[Page], ids: IdStyle) -> list[Page]:
     A record's own id counts for "auto" only.
     """
     by_place = [page for page in pages if ids != "auto" or not page.id]
-    paged = {page.document for page in by_place if page.number is not None}
+    paged_documents = {page.document for page in by_place if page.number is not None}
     style = ids
     if ids == "auto":
-        is_one_book = len(paged) == 1 and not any(page.id for page in pages)
+        is_one_book = len(paged_documents) == 1 and not any(page.id for page in pages)
         style = "page" if is_one_book else "document#page"
-    named: list[Page] = []
-    for page in pages:
+
+    def id_of(page: Page) -> str:
         if page.id and ids == "auto":
-            named.append(page)
-        elif page.number is None and page.document in paged and style != "document":
-            named.append(replace(page, id=""))
-        else:
-            named.append(replace(page, id=name_page(page.document, page.number, style)))
-    return named
+            return page.id
+        has_no_number = page.number is None and page.document in paged_documents
+        if has_no_number and style != "document":
+            return ""
+        return name_page(page.document, page.number, style)
+
+    return [replace(page, id=id_of(page)) for page in pages]
 
 
 def corpus_files(path: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -96,18 +97,16 @@ def read_long_table(path: Path) -> LongTable | None:
     value_column = next((name for name in _VALUE_COLUMNS if name in names), "")
     if not parameter or not value_column or "metric" not in names:
         return None
+    # The values by metric and by the value of the parameter.
     collected: dict[str, dict[float, list[float]]] = {}
     for cells in rows:
         row = dict(zip(names, cells, strict=False))
-        try:
-            at = float(row[parameter])
-            value = float(row[value_column])
-        except (KeyError, ValueError):
+        at = _number_or_nan(row.get(parameter))
+        value = _number_or_nan(row.get(value_column))
+        if math.isnan(at) or math.isnan(value):
             continue
-        if at == at and value == value:
-            collected.setdefault(_metric_name(row.get("metric", "")), {}).setdefault(at, []).append(
-                value
-            )
+        points = collected.setdefault(_metric_name(row.get("metric", "")), {})
+        points.setdefault(at, []).append(value)
     if not collected:
         return None
     # Several rows of one setting are its queries: the table then holds values, not means.
@@ -116,6 +115,13 @@ def read_long_table(path: Path) -> LongTable | None:
         for metric, points in collected.items()
     }
     return LongTable(parameter, values)
+
+
+def _number_or_nan(cell: str | None) -> float:
+    try:
+        return float(cell or "")
+    except ValueError:
+        return math.nan
 
 
 def _metric_name(written: str) -> str:

@@ -24,7 +24,7 @@ def variants_section(record: VariantsRecord) -> str:
 
 
 def left_out_lines(record: VariantsRecord) -> list[str]:
-    """What was not asked, or not to the end."""
+    """Lines about variants that were not asked, or not to the end."""
     lines: list[str] = []
     for kind, count in record.without_variant.items():
         lines.append(f"{kind}: {format_count(count, 'case')} without such a variant")

@@ -29,7 +29,7 @@ class Recorded:
         return _check_recorded(question.id, (self.answers or {}).get(question.id))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held open."""
 
 
 def _check_recorded(case_id: str, response: Response | None) -> Response:

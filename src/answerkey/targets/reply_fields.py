@@ -32,7 +32,7 @@ _HTML_STARTS = ("<!doctype", "<html", "<head", "<body")
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """Where a field is: a path, and perhaps a pattern of the text there.
+    """The place of a field: a path, and perhaps a pattern of the text there.
 
     `$[0] re:Route: (\\w+)` searches the text at `$[0]`; the value is the first group, or the match.
     """

@@ -1,4 +1,4 @@
-"""From the suite's `[target]` table to something that can be asked."""
+"""Makes the target that the suite's `[target]` table describes."""
 
 from __future__ import annotations
 

@@ -278,10 +278,7 @@ def _check_response(response: Response) -> None:
     answer = response.answer
     has_other_parts = bool(response.passages or response.tools or response.retrieved is not None)
     if answer is None and not has_other_parts:
-        if response.extra:
-            keys = f"; it has {', '.join(response.extra)}"
-        else:
-            keys = ""
+        keys = f"; it has {', '.join(response.extra)}" if response.extra else ""
         raise InputError(f"the target returned no answer{keys[:100]}")
     if answer is not None and not answer.strip() and not response.tools:
         raise InputError("the target returned an empty answer")

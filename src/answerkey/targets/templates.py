@@ -75,7 +75,7 @@ def each_text(template: object, change: Callable[[str], object]) -> object:
 
 
 def check_places(template: object, key: str) -> None:
-    """At least one place for the question; a typo such as `{qustion}` is an error with a hint."""
+    """Check that there is a place for the question; a typo such as `{qustion}` is an error with a hint."""
     names: set[str] = set()
     each_text(template, lambda text: names.update(_PLACE.findall(text)))
     for name in names - set(PLACES):

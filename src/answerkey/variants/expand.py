@@ -31,7 +31,7 @@ Rewrite = Callable[[Case, Random], str | None]
 
 @dataclass(frozen=True, slots=True)
 class VariantPlan:
-    """Which variants to make of each case, and how many of each kind."""
+    """The variants to make of each case, and how many of each kind."""
 
     kinds: tuple[str, ...]
     per_case: int = 1

@@ -38,7 +38,7 @@ def _is_keyword(word: QuestionWord, fillers: frozenset[str]) -> bool:
 
 
 def to_speech(case: Case, random: Random, language: str) -> str | None:
-    """With a filler and a false start, as a transcript of speech; None for a very short question."""
+    """The question with a filler and a false start, as in speech; None for a very short question."""
     words = case.question.strip(_END_MARKS).split()
     if len(words) < 4 or language not in _read_phrases():
         return None
@@ -54,7 +54,7 @@ def to_speech(case: Case, random: Random, language: str) -> str | None:
 
 
 def to_lower_case(case: Case) -> str:
-    """In lower case and without the mark at the end."""
+    """The question in lower case and without the mark at the end."""
     return case.question.strip(_END_MARKS).lower()
 
 

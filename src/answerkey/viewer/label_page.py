@@ -90,8 +90,13 @@ def label_page(request: Request) -> Response:
         "people": labels.people(),
         "alpha": between.alpha,
         "pairs": [
-            {"a": a or "unnamed", "b": b or "unnamed", "n": count, "kappa": kappa}
-            for a, b, count, kappa in between.pairs
+            {
+                "a": pair.a or "unnamed",
+                "b": pair.b or "unnamed",
+                "n": pair.cases,
+                "kappa": pair.kappa,
+            }
+            for pair in between.pairs
         ],
         "metrics": _metric_agreement(rows, majority),
         "rate": _share(rows.passed),

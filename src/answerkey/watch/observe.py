@@ -38,7 +38,7 @@ _MIXTURE = 12.0  # makes the confidence sequence narrowest after some 50 answers
 
 
 class AlarmKind(StrEnum):
-    """What changed: the bot, or the judge that scores it."""
+    """The part that changed: the bot, or the judge that scores it."""
 
     BOT = "bot"
     JUDGE = "judge"
@@ -94,7 +94,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class WatchBaseline(msgspec.Struct):
-    """What the state keeps of the baseline."""
+    """The figures of the baseline that the state keeps."""
 
     run: str
     series: list[SeriesBaseline]

@@ -26,7 +26,7 @@ _FEWEST = 20  # values of the baseline below which a series says nothing
 
 
 class SeriesKind(StrEnum):
-    """Where the values of a series come from; only those of a SHARE do not depend on a judge."""
+    """The source of a series' values; only those of a SHARE do not depend on a judge."""
 
     VERDICT = "verdict"
     METRIC = "metric"

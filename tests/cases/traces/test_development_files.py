@@ -175,7 +175,7 @@ def test_values_of_an_agent_trace(traces: Path, name: str) -> None:
     assert case.extra["model"] == "o3-mini"
 
 
-def test_what_was_not_recorded_is_said(traces: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_recordings_are_reported(traces: Path, caplog: pytest.LogCaptureFixture) -> None:
     from answerkey.coerce.decode import warn_once
 
     warn_once.cache_clear()

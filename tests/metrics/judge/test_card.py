@@ -72,7 +72,7 @@ def test_calls_tokens_and_cost_are_counted_once_per_call() -> None:
     assert (made.prompt_tokens, made.completion_tokens, made.cost) == (300, 30, 1.5)
 
 
-def test_what_is_unknown_is_not_zero() -> None:
+def test_unknown_figures_are_not_zero() -> None:
     made = card(ModelJudge(ScriptedChat([grades(4)])), ["a"])
     assert (made.prompt_tokens, made.cost) == (None, None)
     assert "cost unknown" in "\n".join(card_lines(made))
@@ -163,7 +163,7 @@ def test_a_reason_copied_from_the_prompt() -> None:
     )
 
 
-def test_a_flag_stands_beside_the_reason() -> None:
+def test_a_flag_is_added_to_the_reason() -> None:
     chat = ScriptedChat(['{"reason": "The answer is completely wrong.", "score": 1}'])
     (score,) = ModelJudge(chat).judge("relevance", [(Case("c", "q"), Response("a"))])
     assert isinstance(score, Score)

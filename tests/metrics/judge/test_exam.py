@@ -97,7 +97,7 @@ def test_a_perfect_judge_passes() -> None:
     json.dumps(exam.to_json(), allow_nan=False)
 
 
-def test_one_that_praises_everything_fails_and_is_told_where() -> None:
+def test_a_judge_that_praises_everything_fails_with_the_kinds_named() -> None:
     def praise(messages: Any) -> str:
         return json.dumps({"better": "1", "score": 1, "c1": {"met": True}, **json.loads(grades(5))})
 
@@ -120,7 +120,7 @@ def test_errors_are_wrong_answers_not_refusals_to_judge() -> None:
     assert (exam.right, exam.judged_count) == (0, len(ITEMS))
 
 
-def test_the_local_judge_passes_what_it_claims_and_says_what_it_cannot() -> None:
+def test_the_local_judge_passes_its_claims_and_names_what_it_cannot_judge() -> None:
     exam = take_exam(load_judge("local"), large=True)
     assert exam.passed, exam.failed_kinds
     assert exam.kinds["negation"].of == exam.kinds["refusal"].of == 0

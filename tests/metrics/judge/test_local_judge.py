@@ -109,7 +109,7 @@ def test_completeness_of_a_long_answer_is_its_share_of_the_expected_facts(
     assert "1 of 4 facts found" in found[0].reason
 
 
-def test_it_fills_the_rubric_s_metrics_and_says_what_it_is() -> None:
+def test_it_fills_the_rubric_metrics_and_names_itself() -> None:
     judge = load_judge("local")
     names = [f"rubric.{name}" for name in RUBRIC]
     case = Case("0", "What is 2 + 2?", expected=("4",))
@@ -121,7 +121,7 @@ def test_it_fills_the_rubric_s_metrics_and_says_what_it_is() -> None:
     judge.close()
 
 
-def test_what_it_cannot_judge_is_not_applicable() -> None:
+def test_questions_that_it_cannot_judge_are_not_applicable() -> None:
     pair = (Case("0", "What is 2 + 2?"), Response("It is 4."))
     (scores,) = make_plan(["judge.safety"], {"judge": load_judge("local")}).score([pair])
     assert not scores["judge.safety"].applies

@@ -1,4 +1,4 @@
-"""What a judge is shown: the prompts, and a fence around the answer."""
+"""The prompts of a judge, and the fence around the answer."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from answerkey.metrics.judge.track_record import (
 EXAM = ExamResult("m", True, 9, 10, 0, 8, [], {"right": KindResult(5, 5)})
 
 
-def test_results_are_added_to_what_is_known() -> None:
+def test_results_are_added_to_the_record() -> None:
     remember("m 1", exam=EXAM)
     remember("m 1", calibration={"a": CalibrationResult(10, auroc=0.9)})
     remember("m 1", calibration={"b": CalibrationResult(20)}, order_flips=OrderFlips(1, 8))

@@ -71,15 +71,11 @@ def rows(value: object, file: str, folder: Path) -> list[dict[str, object]]:
 
     `defaultTest` counts for all tests. References to files are relative to `folder`.
     """
-    config: Mapping[str, object]
-    if is_mapping(value):
-        config = value
-    else:
-        config = {"tests": value}
+    config: Mapping[str, object] = value if is_mapping(value) else {"tests": value}
     reader = _TestReader(config, file, folder)
-    read = [reader.row(test) for test in _tests(config["tests"], folder, file)]
+    test_rows = [reader.row(test) for test in _tests(config["tests"], folder, file)]
     _announce(file, reader.left_out)
-    return read
+    return test_rows
 
 
 class _TestReader:
@@ -259,17 +255,12 @@ def _columns_of_assertions(
     assertions: Iterable[Assertion], left_out: Counter[str]
 ) -> dict[str, object]:
     """The columns `criteria`, `expected`, `answer_criteria` and `x_assert` of a test."""
-    checks: dict[str, object] = {}
-    words: dict[str, list[str]] = defaultdict(list)
+    assertions = list(assertions)
     columns: dict[str, list[object]] = defaultdict(list)
     for assertion in assertions:
         kind = str(assertion.get("type", ""))
         value = assertion.get("value")
-        if kind in _CRITERIA:
-            words[_CRITERIA[kind]] += _words_of_check(kind, value)
-        elif kind == "regex" and not pattern_problem(str(value)):
-            checks["regex"] = str(value)
-        elif kind in _EXPECTED:
+        if kind in _EXPECTED:
             columns["expected"].append(str(value))
         problem = _describe_unsupported(assertion, kind, value)
         if problem is None:
@@ -280,10 +271,24 @@ def _columns_of_assertions(
         # As an expected answer it is not lost.
         if kind not in _EXPECTED:
             columns["x_assert"].append({"type": kind, "value": value})
-    checks = {**words, **checks}
-    if checks:
-        return {**columns, "answer_criteria": checks}
+    answer_criteria = _answer_criteria(assertions)
+    if answer_criteria:
+        return {**columns, "answer_criteria": answer_criteria}
     return dict(columns)
+
+
+def _answer_criteria(assertions: Iterable[Assertion]) -> dict[str, object]:
+    """The assertions that are one of our own checks of words or patterns."""
+    words: dict[str, list[str]] = defaultdict(list)
+    pattern: dict[str, object] = {}
+    for assertion in assertions:
+        kind = str(assertion.get("type", ""))
+        value = assertion.get("value")
+        if kind in _CRITERIA:
+            words[_CRITERIA[kind]] += _words_of_check(kind, value)
+        elif kind == "regex" and not pattern_problem(str(value)):
+            pattern["regex"] = str(value)
+    return {**words, **pattern}
 
 
 def _words_of_check(kind: str, value: object) -> list[str]:

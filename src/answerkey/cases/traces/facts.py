@@ -38,7 +38,7 @@ _KINDS = {
 
 
 class SpanFacts(msgspec.Struct, array_like=True, kw_only=True):
-    """What a span says about a turn. `answered` is false where its output only calls tools."""
+    """The facts that a span has about a turn. `answered` is false where its output only calls tools."""
 
     trace: str
     span: str
@@ -156,31 +156,32 @@ def _unwrap_body(value: object) -> object:
 def _messages_of_events(span: Span, side: str, role: Role) -> list[Message]:
     """One message per event, as `gen_ai.user.message` and `gen_ai.choice` record them."""
     names: dict[str, list[str]] = NAMES["events"]
-    roles = {names["output"][0]: Role.ASSISTANT}
-    if side == "input":
-        roles = {
-            name: Role(key)
-            for key in ("user", "assistant", "system", "tool")
-            for name in names[key]
-        }
+    roles = _roles_of_events(side)
     messages: list[Message] = []
     for event in span.events:
-        if event.name not in roles:
+        event_role = roles.get(event.name)
+        if event_role is None:
             continue
         body = parse_value(event.body).value
-        if is_mapping(body):
-            source = body
-        else:
-            source = event.attributes
+        source = body if is_mapping(body) else event.attributes
         content = first_value(source, names["text"])
         if is_mapping(content) and "content" in content:
             source = content
         if "tool_calls" in source or "parts" in source:
-            messages += messages_of({"role": roles[event.name].value, **source}, roles[event.name])
+            messages += messages_of({"role": event_role.value, **source}, event_role)
             continue
         content = parse_value(first_value(source, names["text"])).value
-        messages += messages_of([{"role": roles[event.name].value, "content": content}], role)
+        messages += messages_of([{"role": event_role.value, "content": content}], role)
     return messages
+
+
+def _roles_of_events(side: str) -> dict[str, Role]:
+    """The role of the message that each event of this side records, by the event's name."""
+    names: dict[str, list[str]] = NAMES["events"]
+    if side != "input":
+        return {names["output"][0]: Role.ASSISTANT}
+    keys = ("user", "assistant", "system", "tool")
+    return {name: Role(key) for key in keys for name in names[key]}
 
 
 def _kind_of(span: Span, table: Mapping[str, object], output: object) -> SpanKind:

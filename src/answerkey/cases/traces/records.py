@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from answerkey.cases.traces.dialects import common_names
@@ -138,18 +138,22 @@ def spans_of(record: object, context: Table, depth: int = 0) -> Iterator[Span | 
         return
     span = _read_span(record, context)
     yield span
+    yield from _child_spans(record, span, context, depth + 1)
+
+
+def _child_spans(record: Table, span: Span, context: Table, depth: int) -> Iterator[Span | BadSpan]:
+    """The spans nested in a record; they inherit its trace, and it is their parent."""
+    inner = {
+        **context,
+        "trace_id": span.trace,
+        "parent_id": span.span,
+        "session_id": _session(span),
+    }
     for key in _KEYS["children"]:
         children = record.get(key)
-        if not is_list(children):
-            continue
-        inner = {
-            **context,
-            "trace_id": span.trace,
-            "parent_id": span.span,
-            "session_id": _session(span),
-        }
-        for child in children:
-            yield from _spans_of_child(child, inner, depth + 1)
+        if is_list(children):
+            for child in children:
+                yield from _spans_of_child(child, inner, depth)
 
 
 def _spans_of_child(child: object, context: Table, depth: int) -> Iterator[Span | BadSpan]:
@@ -180,7 +184,7 @@ def _unwrap_spans(
 
 
 def wrapper_context(record: Table) -> dict[str, object]:
-    """What a wrapper says about all its spans."""
+    """The fields of a wrapper that hold for all its spans."""
     context: dict[str, object] = {}
     for key in ("scope", "instrumentationLibrary", "instrumentation_scope"):
         if is_mapping(record.get(key)):
@@ -209,41 +213,61 @@ def _read_span(record: Table, context: Table) -> Span:
     if not trace:  # a trace of Langfuse, or the root of a tree of runs
         trace = first_text(context, ["trace_id"]) or span
     parent = first_text(record, _KEYS["parent"]) or first_text(context, ["parent_id"])
-    attributes = _all_attributes(record)
-    start = read_time(first_value(record, _KEYS["start"]))
-    end = read_time(first_value(record, _KEYS["end"]))
-    seconds = read_duration(first_value(record, _KEYS["duration"]))
-    milliseconds = read_duration(first_value(record, _KEYS["duration_ms"]))
-    if seconds is None and milliseconds is not None:
-        seconds = milliseconds / 1000
-    # A duration beyond 30 years is damage, and would not fit into 64 bits.
-    if end is None and start is not None and seconds is not None:
-        end = start + int(min(seconds, 1e9) * 1e9)
     trace = trace.removeprefix("0x")  # as the console exporter writes its ids
     span = span.removeprefix("0x")
     parent = parent.removeprefix("0x")
-    session = first_text(context, ["session_id"])
-    # Structure was read already; the rest may hold sessions, feedback or costs.
-    fields = {key: value for key, value in record.items() if key not in _STRUCTURE}
-    if session and not first_text(record, NAMES["about"]["session"]):
-        fields["session_id"] = session
-    # Assessments are about the whole trace, so only its root gets them.
-    if not parent and "assessments" in context:
-        fields.setdefault("assessments", context["assessments"])
+    # Some exporters write zeros, or the span's own id, for "no parent".
+    has_parent = parent != span and bool(parent.strip("0"))
+    attributes = _all_attributes(record)
+    times = _read_times(record)
     return Span(
         trace=trace,
         span=span,
-        # Some exporters write zeros, or the span's own id, for "no parent".
-        parent="" if parent == span or not parent.strip("0") else parent,
+        parent=parent if has_parent else "",
         name=first_text(record, _KEYS["name"]),
-        start=start,
-        end=end,
+        start=times.start,
+        end=times.end,
         scope=_scope_of(record, context, attributes),
         error=_error_of(record),
         attributes=attributes,
         events=tuple(_events_of(record)),
-        fields=fields,
+        fields=_other_fields(record, context, is_root=not parent),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Start and end in nanoseconds; None where the record does not say."""
+
+    start: int | None
+    end: int | None
+
+
+def _read_times(record: Table) -> _Times:
+    start = read_time(first_value(record, _KEYS["start"]))
+    end = read_time(first_value(record, _KEYS["end"]))
+    if start is None or end is not None:
+        return _Times(start, end)
+    seconds = read_duration(first_value(record, _KEYS["duration"]))
+    if seconds is None:
+        milliseconds = read_duration(first_value(record, _KEYS["duration_ms"]))
+        if milliseconds is None:
+            return _Times(start, None)
+        seconds = milliseconds / 1000
+    # A duration beyond 30 years is damage, and would not fit into 64 bits.
+    return _Times(start, start + int(min(seconds, 1e9) * 1e9))
+
+
+def _other_fields(record: Table, context: Table, *, is_root: bool) -> dict[str, object]:
+    """The fields besides the structure: they may hold sessions, feedback or costs."""
+    fields = {key: value for key, value in record.items() if key not in _STRUCTURE}
+    session = first_text(context, ["session_id"])
+    if session and not first_text(record, NAMES["about"]["session"]):
+        fields["session_id"] = session
+    # Assessments are about the whole trace, so only its root gets them.
+    if is_root and "assessments" in context:
+        fields.setdefault("assessments", context["assessments"])
+    return fields
 
 
 _STRUCTURE = frozenset(
@@ -303,21 +327,18 @@ def plain_value(value: object, depth: int = 0) -> object:
     for key in _VALUE_KEYS:
         if key in value:
             return value[key]
-    array = value.get("arrayValue")
-    if is_mapping(array):
-        items = array.get("values")
-        if is_list(items):
-            return [plain_value(item, depth + 1) for item in items]
-        return []
-    pairs = value.get("kvlistValue")
-    if is_mapping(pairs):
-        inner = pairs.get("values")
-        table: dict[str, object] = {}
-        for pair in inner if is_list(inner) else ():
-            if is_mapping(pair):
-                table[str(pair.get("key"))] = plain_value(pair.get("value"), depth + 1)
-        return table
+    if is_mapping(value.get("arrayValue")):
+        return [plain_value(item, depth + 1) for item in _inner_values(value["arrayValue"])]
+    if is_mapping(value.get("kvlistValue")):
+        pairs = [pair for pair in _inner_values(value["kvlistValue"]) if is_mapping(pair)]
+        return {str(pair.get("key")): plain_value(pair.get("value"), depth + 1) for pair in pairs}
     return value if value else None
+
+
+def _inner_values(value: object) -> Sequence[object]:
+    """The list in `{"values": […]}`; empty for anything else."""
+    values = table_of(value).get("values")
+    return values if is_list(values) else []
 
 
 def _scope_of(record: Table, context: Table, attributes: Table) -> str:

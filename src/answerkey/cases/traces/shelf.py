@@ -134,7 +134,7 @@ class SpanShelf:
 
 
 class _TraceEntry:
-    """What is known of a trace since the last write."""
+    """The facts about a trace since the last write."""
 
     __slots__ = ("first", "session", "spans", "start")
 

@@ -24,6 +24,7 @@ from answerkey.robustness.run import VariantReport, VariantRun
 from answerkey.runs.control import Finished
 from answerkey.runs.resume import run_to_resume
 from answerkey.runs.store import is_run, read_manifest
+from answerkey.runs.suite import Suite
 from answerkey.user_traceback import begin_run
 
 _OPTIONS = (
@@ -203,40 +204,56 @@ def run_command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
 
 
 def run(options: RunOptions) -> int:
-    """The exit code of a run, a resumed run, an investigation or a dry run."""
+    """Run, resume, investigate or check a suite, and return the exit code."""
     begin_run(whole=options.debug)
-    if is_run(options.suite):
-        folder = options.suite
-    else:
-        folder = None
+    folder = options.suite if is_run(options.suite) else None
     # The folder itself has the failure; the suite may have been moved since.
     if options.investigate and folder is not None:
         return investigate(folder, None, options)
     suite = options.load_suite(suite_path_of(folder) if folder else options.suite)
     if suite.targets or suite.prompts:
         return run_combinations(suite, options)
-    if folder is None and (options.investigate or options.resume):
+    if options.investigate:
+        return investigate(_run_to_investigate(suite), suite, options)
+    if folder is None and options.resume:
         folder = run_to_resume(suite)
-        if folder is None and options.investigate:
-            where = suite.folder / suite.run.out
-            raise InputError(f"{where}: there is no run of {suite.name} to investigate; start one")
         if folder is None:
             say(f"there is no run of {suite.name} to resume; starting a new one")
-    if options.investigate and folder is not None:
-        return investigate(folder, suite, options)
-    same = finish.same_command("run", options.suite)
     if folder is not None and read_manifest(folder).rescore_of:
-        # `run` executes the suite that the folder names, so its code is trusted already.
-        finished = loop.rescore_with_progress(
-            folder, {}, None, resume=True, quiet=options.quiet, allow_code=True
-        )
-        return _finish(finished, same, options)
+        return _resume_rescore(folder, options)
     if options.dry_run:
-        settings = options.for_engine(folder)
-        variant_run = VariantRun.of_suite(suite, settings.selection, is_dry=True)
-        # Gates on variants are for the variants' own figures, which the run does not have.
-        suite = replace(suite, gate=split_gates(suite.gate)[0])
-        return dry_run(suite, settings, variant_run, as_json=options.as_json)
+        return _check_only(suite, folder, options)
+    return _ask_and_score(suite, folder, options)
+
+
+def _run_to_investigate(suite: Suite) -> Path:
+    folder = run_to_resume(suite)
+    if folder is None:
+        where = suite.folder / suite.run.out
+        raise InputError(f"{where}: there is no run of {suite.name} to investigate; start one")
+    return folder
+
+
+def _resume_rescore(folder: Path, options: RunOptions) -> int:
+    """Continue a rescore that was interrupted."""
+    # `run` executes the suite that the folder names, so its code is trusted already.
+    finished = loop.rescore_with_progress(
+        folder, {}, None, resume=True, quiet=options.quiet, allow_code=True
+    )
+    return _finish(finished, finish.same_command("run", options.suite), options)
+
+
+def _check_only(suite: Suite, folder: Path | None, options: RunOptions) -> int:
+    settings = options.for_engine(folder)
+    variant_run = VariantRun.of_suite(suite, settings.selection, is_dry=True)
+    # Gates on variants are for the variants' own figures, which the run does not have.
+    suite = replace(suite, gate=split_gates(suite.gate)[0])
+    return dry_run(suite, settings, variant_run, as_json=options.as_json)
+
+
+def _ask_and_score(suite: Suite, folder: Path | None, options: RunOptions) -> int:
+    """Start a run, or continue the one in `folder`."""
+    same = finish.same_command("run", options.suite)
     finished, variants = loop.run_suite_and_variants(suite, folder, options)
     if finished.stopped is not None or options.smoke:
         finish.show_stop(

@@ -54,21 +54,9 @@ def finish_run(
 ) -> int:
     """Write the reports, print them, and return the exit code."""
 
-    def find_ending(summary: Summary) -> Ending:
-        ending = conclude(finished, summary)
-        if variants is None:
-            return ending
-        return conclude_with_variants(ending, variants)
-
     def show_result(summary: Summary) -> None:
-        ending = find_ending(summary)
         if as_json:
-            if variants is None:
-                more = {}
-            else:
-                more = {"variants": variants.record.to_json()}
-            last = {"ending": ending.line, "exit_code": ending.code}
-            print_json(summary.to_json() | more | last)
+            print_json(_result_json(summary, _find_ending(finished, summary, variants), variants))
         elif not quiet:
             show(text_report(summary, profile_of(finished.folder)))
             if variants is not None:
@@ -76,13 +64,29 @@ def finish_run(
 
     # The result is on the screen before the reports, which may take a while, are written.
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
-    ending = find_ending(summary)
+    ending = _find_ending(finished, summary, variants)
     say(f"run folder: {finished.folder}")
     if finished.partial:
         say(f"to continue: {resume_command}")
     if not (as_json or quiet) and separate_streams():
         show(ending.line)  # a report kept in a file ends as the screen does
     return end(ending)
+
+
+def _find_ending(finished: Finished, summary: Summary, variants: VariantReport | None) -> Ending:
+    ending = conclude(finished, summary)
+    if variants is None:
+        return ending
+    return conclude_with_variants(ending, variants)
+
+
+def _result_json(
+    summary: Summary, ending: Ending, variants: VariantReport | None
+) -> dict[str, object]:
+    result: dict[str, object] = dict(summary.to_json())
+    if variants is not None:
+        result["variants"] = variants.record.to_json()
+    return result | {"ending": ending.line, "exit_code": ending.code}
 
 
 def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> None:
@@ -114,28 +118,35 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
 def show_stop(
     finished: Finished, command: str, stop_on_fail: str | None, *, as_json: bool, debug: bool
 ) -> None:
-    """The case that the run stopped at (with `--test`: the first case), and the commands to continue with."""
+    """Show the case that the run stopped at, and the commands to continue with.
+
+    With `--test`, where a run need not stop, show the first case.
+    """
     outcome = finished.stopped or next(read_outcomes(finished.folder), None)
     if outcome is None:
         return
     commands: Sequence[tuple[str, str]] = ()
     if finished.stopped:
-        if stop_on_fail in (None, "pass"):
-            threshold = ""
-        else:
-            threshold = f" {shlex.quote(stop_on_fail)}"
-        if stop_on_fail is None:
-            stop = ""
-        else:
-            stop = f" --stop-on-fail{threshold}"
-        commands = [
-            ("see it again, and ask once more with debug output", f"{command} --investigate"),
-            ("fix the bot, then re-run this case", f"{command} --resume --resume-limit 1{stop}"),
-            ("continue to the next failure", f"{command} --resume{stop or ' --stop-on-fail'}"),
-            ("continue to the end", f"{command} --resume"),
-        ]
+        commands = _next_commands(command, stop_on_fail)
     tell = say if as_json else show
     tell(failure_screen(outcome, profile_of(finished.folder), commands, debug=debug))
+
+
+def _next_commands(command: str, stop_on_fail: str | None) -> list[tuple[str, str]]:
+    """The next steps after a stop, each with its command."""
+    if stop_on_fail is None:
+        same_stop = ""
+    elif stop_on_fail == "pass":
+        same_stop = " --stop-on-fail"
+    else:
+        same_stop = f" --stop-on-fail {shlex.quote(stop_on_fail)}"
+    next_stop = same_stop or " --stop-on-fail"
+    return [
+        ("see it again, and ask once more with debug output", f"{command} --investigate"),
+        ("fix the bot, then re-run this case", f"{command} --resume --resume-limit 1{same_stop}"),
+        ("continue to the next failure", f"{command} --resume{next_stop}"),
+        ("continue to the end", f"{command} --resume"),
+    ]
 
 
 def same_command(command: str, *arguments: str | Path) -> str:
@@ -149,13 +160,21 @@ def same_command(command: str, *arguments: str | Path) -> str:
         name = parameter.name or ""
         # Defaults apply to the next call anyway; repeating them would hide what was typed.
         is_typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name in _ONE_TIME or isinstance(parameter, click.Argument) or not is_typed:
-            continue
-        value: object = ctx.params[name]
-        if isinstance(value, bool):
-            # A flag that is off was typed by its second name, as --no-charts.
-            words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
-        else:
-            for item in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
-                words += [parameter.opts[0], str(item)]
+        if is_typed and name not in _ONE_TIME and not isinstance(parameter, click.Argument):
+            words += _words_of_option(parameter, ctx.params[name])
     return shlex.join(words)
+
+
+def _words_of_option(option: click.Parameter, value: object) -> list[str]:
+    """The option as it is typed: `--limit 5`, `--no-charts`, or `--gate A --gate B`."""
+    if value is True:
+        return [option.opts[0]]
+    # A flag that is off was typed by its second name, as --no-charts.
+    if value is False:
+        return [option.secondary_opts[0]]
+    if not isinstance(value, tuple):
+        return [option.opts[0], str(value)]
+    words: list[str] = []
+    for item in cast("tuple[object, ...]", value):
+        words += [option.opts[0], str(item)]
+    return words

@@ -16,7 +16,7 @@ from answerkey.runs.suite import Suite, load_suite
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What was typed after `answerkey run`, one field per option."""
+    """The options typed after `answerkey run`, one field each."""
 
     suite: Path
     scoring: ScoringOptions
@@ -86,11 +86,10 @@ class RunOptions:
         )
 
     def for_engine(self, resumed: Path | None) -> Options:
-        """What the engine needs to know; a resumed run keeps its selection of cases by default."""
-        if self.smoke and self.limit is None:
+        """The options for the engine; a resumed run keeps its selection of cases by default."""
+        limit = self.limit
+        if limit is None and self.smoke:
             limit = 1
-        else:
-            limit = self.limit
         selection = Selection(limit, self.only, self.file, self.tag, self.per_type)
         if resumed is not None and selection.whole:
             selection = read_manifest(resumed).settings.selection

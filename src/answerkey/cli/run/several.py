@@ -57,10 +57,7 @@ def run_combinations(suite: Suite, options: RunOptions) -> int:
 
 
 def _run_one(suite: Suite, options: RunOptions) -> tuple[Path, Ending]:
-    if options.resume:
-        folder = run_to_resume(suite)
-    else:
-        folder = None
+    folder = run_to_resume(suite) if options.resume else None
     if folder is not None and _is_finished(folder, suite):
         say(f"{folder} is finished already")
         return folder, _end_of_finished(folder, suite, options)

@@ -255,7 +255,7 @@ def _asks(asked: Asked) -> list[str]:
 
 
 def _call(scores: Sequence[Score]) -> Mapping[str, object]:
-    """What the calls used, once per call, for the details of a score."""
+    """The usage of the calls, once per call, for the details of a score."""
     calls = {
         # One call answers for all statements; counted per statement, its cost would multiply.
         str(score.details["call"]): score.details

@@ -105,33 +105,22 @@ class Asker:
             more = {} if limit is None else {"max_tokens": limit}
             # Before each call, as re-asks cost money too.
             if self.cost_limit is not None and not self.cost_limit.begin():
-                refused = dict.fromkeys(question.names, self.cost_limit.describe())
-                return Vote(Read({}, refused), tuple(replies), call)
+                refused = _without_verdict(question, self.cost_limit.describe())
+                return Vote(refused, tuple(replies), call)
+            messages = [*question.messages(marker, longest), *added]
             try:
-                reply = self._complete(
-                    [*question.messages(marker, longest), *added], question.schema, more
-                )
+                reply = self._complete(messages, question.schema, more)
             except CallFailed as failure:
                 self.usage.add_failed()
                 # After a first reply the prompt is known to fit: the failure has another cause.
-                if replies:
-                    shorter = None
-                else:
-                    shorter = self._shorter(question, marker, longest, failure)
-                if shorter is not None:
-                    longest = shorter
-                    read = Read(
-                        {},
-                        dict.fromkeys(
-                            question.names, "the prompt is longer than the model's window"
-                        ),
-                    )
-                    continue
-                problem = "; ".join([*_problems(read), str(failure)])
-                raw = replies[-1].text if replies else failure.raw
-                return Vote(
-                    Read({}, dict.fromkeys(question.names, problem)), tuple(replies), call, raw
-                )
+                shorter = None if replies else self._shorter(question, marker, longest, failure)
+                if shorter is None:
+                    problem = "; ".join([*_problems(read), str(failure)])
+                    raw = replies[-1].text if replies else failure.raw
+                    return Vote(_without_verdict(question, problem), tuple(replies), call, raw)
+                longest = shorter
+                read = _without_verdict(question, "the prompt is longer than the model's window")
+                continue
             self.usage.add(reply)
             replies.append(reply)
             read = question.read(reply, marker)
@@ -143,9 +132,8 @@ class Asker:
             else:
                 break
         trimmed = self._cut(question, marker, longest)
-        return Vote(
-            read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed
-        )
+        raw = replies[-1].text if replies else ""
+        return Vote(read, tuple(replies), call, raw, trimmed=trimmed)
 
     def _complete(
         self, messages: Sequence[Message], schema: Schema | None, more: Mapping[str, int]
@@ -222,6 +210,11 @@ def tokens_of(text: str) -> int:
     """A cautious estimate: a token has about three ASCII characters, or one of another script."""
     ascii_only = len(text.encode("ascii", "ignore"))
     return ascii_only // 3 + (len(text) - ascii_only) + 8
+
+
+def _without_verdict(question: JudgeQuestion, problem: str) -> Read:
+    """No value for any criterion, and the same problem for each."""
+    return Read({}, dict.fromkeys(question.names, problem))
 
 
 def _ask_again(reply: Reply, read: Read, question: JudgeQuestion) -> list[Message]:

@@ -51,7 +51,7 @@ class Moments:
 
     @property
     def correlation(self) -> float | None:
-        """None for fewer than three values, or where all are equal."""
+        """The correlation; None for fewer than three values, or if all are equal."""
         x, y, xx, yy, xy = self.sums
         spread_x = self.n * xx - x**2
         spread_y = self.n * yy - y**2
@@ -204,7 +204,7 @@ class LengthCorrelation:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCard:
-    """What a report shows about the judge. Unknown tokens and cost are None, never 0."""
+    """The figures about a judge in a report. Unknown tokens and cost are None, never 0."""
 
     judge: str
     models: dict[str, int]
@@ -306,18 +306,7 @@ def _warnings(tally: JudgeTally, exam: ExamResult | None) -> list[str]:
 
 def card_lines(card: JudgeCard) -> list[str]:
     """The card as lines of a text report."""
-    lines = [f"Judge: {card.judge}"]
-    if card.calls or card.cached:
-        lines.append(
-            f"  calls {card.calls:,} ({card.cached:,} more from the cache), re-asks {card.reasks}, "
-            f"errors {card.errors} of {card.scores} scores"
-        )
-        lines.append(
-            f"  tokens read {_amount(card.prompt_tokens)}, written {_amount(card.completion_tokens)}; "
-            f"cost {_amount(card.cost)}"
-        )
-    else:
-        lines.append(f"  no model calls; errors {card.errors} of {card.scores} scores")
+    lines = [f"Judge: {card.judge}", *_call_lines(card)]
     if card.cascade is not None:
         lines.append(f"  asked when unsure: {card.cascade.line}")
     lengths = [
@@ -331,14 +320,25 @@ def card_lines(card: JudgeCard) -> list[str]:
         lines.append(f"  the jury disagrees on {card.disagreements} of {card.scores} scores")
     if flips := card.order_flips:
         lines.append(f"  order flips: {flips.flips} of {flips.of} preferences")
-    lines.append(
-        f"  exam: {card.exam.line if card.exam else 'not taken (`answerkey doctor --judge`)'}"
-    )
+    exam = card.exam.line if card.exam else "not taken (`answerkey doctor --judge`)"
+    lines.append(f"  exam: {exam}")
     for name, each in (card.calibration or {}).items():
-        lines.append(
-            f"  calibration of {name}: AUROC {_figure(each.auroc)}, κ {_figure(each.kappa)}, n {each.n}"
-        )
+        figures = f"AUROC {_figure(each.auroc)}, κ {_figure(each.kappa)}, n {each.n}"
+        lines.append(f"  calibration of {name}: {figures}")
     return lines + [f"  warning: {warning}" for warning in card.warnings]
+
+
+def _call_lines(card: JudgeCard) -> list[str]:
+    errors = f"errors {card.errors} of {card.scores} scores"
+    if not card.calls and not card.cached:
+        return [f"  no model calls; {errors}"]
+    calls = f"calls {card.calls:,} ({card.cached:,} more from the cache), re-asks {card.reasks}"
+    read = _amount(card.prompt_tokens)
+    written = _amount(card.completion_tokens)
+    return [
+        f"  {calls}, {errors}",
+        f"  tokens read {read}, written {written}; cost {_amount(card.cost)}",
+    ]
 
 
 def _amount(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What a judge is asked besides our prompts: criteria in words, and which of two answers is better; how replies are read."""
+"""The question to a judge about criteria in words, and how its reply is read."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _read_criteria(
 
 @dataclass(frozen=True, slots=True)
 class _SharedParts:
-    """What is the same for all answers that are judged by the same criteria."""
+    """The parts of a question that all answers judged by the same criteria share."""
 
     names: tuple[str, ...]
     schema: Schema
@@ -236,7 +236,7 @@ def _verdicts(
 
 
 def _keys(requirements: Sequence[Requirement]) -> dict[str, str]:
-    """What a criterion may be called in a reply: c1, 1, criterion_1, its own name."""
+    """The names of a criterion in a reply: c1, 1, criterion_1, its own name."""
     keys: dict[str, str] = {}
     numbered = list(enumerate(requirements, start=1))
     for n, _ in numbered:

@@ -38,7 +38,7 @@ class Judge(Protocol):
     def prefer(self, duels: Sequence[Duel]) -> list[Score]: ...
 
     def usage(self) -> CallTotals | None:
-        """What its calls used; None for a judge without calls."""
+        """The usage of its calls; None for a judge without calls."""
         ...
 
     def fingerprint(self) -> str: ...
@@ -119,7 +119,7 @@ def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
 
 
 def of_all_calls(calls: Sequence[Mapping[str, Any]]) -> dict[str, object]:
-    """What several calls used together, from the details of their scores; None where one of them is unknown."""
+    """The usage of several calls, from the details of their scores; None where one of them is unknown."""
     used = {
         key: total(each.get(key) for each in calls)
         for key in ("prompt_tokens", "completion_tokens", "cost", "asks")

@@ -47,11 +47,10 @@ def make_judge(spec: object, context: JudgeContext) -> Judge:
     # A judge object passes through, as Python users bring one.
     if hasattr(spec, "rubric") and hasattr(spec, "judge"):
         return cast("Judge", spec)
-    # "http://…" has a colon too, but names no function.
-    if isinstance(spec, str) and ":" in spec and "://" not in spec:
-        spec = {"call": spec}
     if isinstance(spec, str):
-        spec = {"preset": spec}
+        # "http://…" has a colon too, but names no function.
+        names_function = ":" in spec and "://" not in spec
+        spec = {"call": spec} if names_function else {"preset": spec}
     if not is_mapping(spec):
         return function_judge(spec)
     table = dict(spec)
@@ -68,24 +67,31 @@ def make_judge(spec: object, context: JudgeContext) -> Judge:
     if "jury" in table:
         return _jury(table, context)
     if table.get("preset") == "local":
-        extra = next((key for key in table if key != "preset"), None)
-        if extra is not None:
-            raise SettingsError(f'the local judge has no settings, found "{extra}"')
-        # Imported here: it brings models, which other judges do without.
-        from answerkey.metrics.judge.local_judge import LocalJudge
-
-        return LocalJudge(context.embed, context.pair_model)
+        return _local_judge(table, context)
     if table == {"preset": RECORDED_JUDGE}:
         return RecordedJudge()
     if "call" in table:
-        spec = str(table.pop("call"))
-        folder = context.folder
-        read = read_table(JudgeTable, table, "[judge]", folder)
-        name = spec.rpartition(":")[2]
-        return function_judge(
-            load_object(spec, folder, "[judge] call"), name, read, _frame(table, folder)
-        )
+        return _called_judge(table, context.folder)
     return _endpoint_judge(table, context.folder)
+
+
+def _local_judge(table: Mapping[str, object], context: JudgeContext) -> Judge:
+    extra = next((key for key in table if key != "preset"), None)
+    if extra is not None:
+        raise SettingsError(f'the local judge has no settings, found "{extra}"')
+    # Imported here: it brings models, which other judges do without.
+    from answerkey.metrics.judge.local_judge import LocalJudge
+
+    return LocalJudge(context.embed, context.pair_model)
+
+
+def _called_judge(table: Mapping[str, object], folder: Path) -> Judge:
+    """A judge from a function that the settings name as `module:function`."""
+    spec = str(table["call"])
+    others = {key: value for key, value in table.items() if key != "call"}
+    settings = read_table(JudgeTable, others, "[judge]", folder)
+    function = load_object(spec, folder, "[judge] call")
+    return function_judge(function, spec.rpartition(":")[2], settings, _frame(others, folder))
 
 
 def _cascade(

@@ -100,7 +100,7 @@ class Jury:
             judge.close()
 
     def _ask(self, call: Callable[[Judge], T]) -> dict[str, T]:
-        """What each judge gives, by its name; raises only when no judge is left."""
+        """The result of each judge, by its name; raises only when no judge is left."""
         able = [
             (name, judge)
             for name, judge in zip(self.names, self.judges, strict=True)
@@ -152,31 +152,29 @@ class Jury:
         if errors:
             details["jury_errors"] = errors
         if not values:
-            if errors:
-                return Score.failed(
-                    "; ".join(f"{who}: {error}" for who, error in errors.items()), **details
-                )
-            return next(iter(scores.values()))
+            if not errors:
+                return next(iter(scores.values()))
+            problem = "; ".join(f"{who}: {error}" for who, error in errors.items())
+            return Score.failed(problem, **details)
         middle = median(values.values())
+        # The reason must be that of a judge who gave about this score.
+        nearest = scores[min(values, key=lambda who: abs(values[who] - middle))]
+        if "quote" in nearest.details:
+            details["quote"] = nearest.details["quote"]
         spread = max(values.values()) - min(values.values())
         details["spread"] = spread
-        # The reason must be that of a judge who gave about this score.
-        nearest = min(values, key=lambda who: abs(values[who] - middle))
-        reason = scores[nearest].reason
         # A tie of yes and no is no: a criterion is met only where the judges agree on it.
         if majority and middle == 0.5:
-            middle = 0.0
-            reason = f"the jury is split evenly: {reason}"
-        elif spread:
-            grades = ", ".join(f"{who} {value:g}" for who, value in values.items())
-            reason = f"{reason} (the jury disagrees: {grades})"
-        if "quote" in scores[nearest].details:
-            details["quote"] = scores[nearest].details["quote"]
+            return Score(0.0, f"the jury is split evenly: {nearest.reason}", details=details)
+        if not spread:
+            return Score(middle, nearest.reason, details=details)
+        grades = ", ".join(f"{who} {value:g}" for who, value in values.items())
+        reason = f"{nearest.reason} (the jury disagrees: {grades})"
         return Score(middle, reason, details=details)
 
 
 def _details(scores: dict[str, Score]) -> dict[str, object]:
-    """What all calls used together; their replies by judge."""
+    """The usage of all calls, and their replies by judge."""
     calls = [score.details for score in scores.values() if score.details.get("call")]
     return {
         "raw": {who: score.details.get("raw", "") for who, score in scores.items()},

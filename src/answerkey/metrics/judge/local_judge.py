@@ -157,7 +157,7 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
 
 
 def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
-    """Of a long expected answer the share of its facts that are there, of a short one its words and figures."""
+    """The share of a long expected answer's facts that are there, or of a short one's words and figures."""
     agreed = scores["answer_agreement"]
     recalled = scores["fact_recall"]
     if agreed.value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from answerkey.cache import digest
 from answerkey.llm.chat import Chat
@@ -13,7 +13,7 @@ from answerkey.llm.cost_limit import CostLimit
 from answerkey.llm.reply_cache import ReplyCache
 from answerkey.llm.threads import in_threads
 from answerkey.llm.usage import CallTotals, total
-from answerkey.llm.verdict import flags_of
+from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.asker import Asker, Vote
 from answerkey.metrics.judge.criteria_question import NO_QUOTE, criteria_question, in_groups
 from answerkey.metrics.judge.preference_question import Duel, preference_question
@@ -214,35 +214,44 @@ def _scores(question: JudgeQuestion, votes: Sequence[Vote]) -> dict[str, Score]:
     shared = _details(votes)
     scores: dict[str, Score] = {}
     for name in question.names:
-        values = [vote.read.values.get(name) for vote in votes]
-        readable_values = [value for value in values if value is not None]
+        readable = [vote.read for vote in votes if vote.read.values.get(name) is not None]
+        details = {**shared, "votes": [vote.read.values.get(name) for vote in votes]}
         # The median of fewer than half of the votes would be the opinion of a minority.
-        if 2 * len(readable_values) <= len(votes):
-            failed = next(vote.read for vote in votes if name in vote.read.problems)
-            details = {**shared, "votes": values}
-            if name in failed.absent:
-                details["not_in_reply"] = True
-            scores[name] = Score.failed(f"judge: {failed.problems[name]}", **details)
-            continue
-        middle = median(readable_values)
-        readable = [vote.read for vote in votes if name in vote.read.values]
-        # The reason must be that of a vote near the score, not of an outlier.
-        nearest = min(readable, key=lambda read: abs(read.values[name] - middle))
-        reason = nearest.reasons.get(name, nearest.reason)
-        details = {**shared, "votes": values, "spread": max(readable_values) - min(readable_values)}
-        if quote := nearest.quotes.get(name):
-            details["quote"] = None if quote == NO_QUOTE else quote
-        if name in nearest.probabilities:
-            details["probability"] = nearest.probabilities[name]
-        if flags := flags_of(reason, question.share(name, middle), question.instructions):
-            details["flags"] = flags
-            reason = f"{reason} [{'; '.join(flags)}]"
-        scores[name] = Score(middle, reason, details=details)
+        if 2 * len(readable) <= len(votes):
+            scores[name] = _failed_score(name, votes, details)
+        else:
+            scores[name] = _median_score(question, name, readable, details)
     return scores
 
 
+def _failed_score(name: str, votes: Sequence[Vote], details: dict[str, Any]) -> Score:
+    failed = next(vote.read for vote in votes if name in vote.read.problems)
+    if name in failed.absent:
+        details["not_in_reply"] = True
+    return Score.failed(f"judge: {failed.problems[name]}", **details)
+
+
+def _median_score(
+    question: JudgeQuestion, name: str, readable: Sequence[Read], details: dict[str, Any]
+) -> Score:
+    values = [read.values[name] for read in readable]
+    middle = median(values)
+    # The reason must be that of a vote near the score, not of an outlier.
+    nearest = min(readable, key=lambda read: abs(read.values[name] - middle))
+    reason = nearest.reasons.get(name, nearest.reason)
+    details["spread"] = max(values) - min(values)
+    if quote := nearest.quotes.get(name):
+        details["quote"] = None if quote == NO_QUOTE else quote
+    if name in nearest.probabilities:
+        details["probability"] = nearest.probabilities[name]
+    if flags := flags_of(reason, question.share(name, middle), question.instructions):
+        details["flags"] = flags
+        reason = f"{reason} [{'; '.join(flags)}]"
+    return Score(middle, reason, details=details)
+
+
 def _details(votes: Sequence[Vote]) -> Mapping[str, object]:
-    """What is stored with each score. Criteria of one call share `call`, so that its tokens are counted once."""
+    """The details stored with each score. Criteria of one call share `call`, so that its tokens are counted once."""
     replies = [reply for vote in votes for reply in vote.replies]
     details = {
         "raw": _single_or_list(_clip(vote.raw) for vote in votes),

@@ -122,33 +122,36 @@ def _decide(
     together: bool,
 ) -> list[list[Score]]:
     """A score per requirement: checks are computed, sentences are judged."""
-    # All sentences of a case in one call, its checks without one.
     judged = [tuple(each for each in requirements if each.judged) for requirements in table]
     places = [n for n, requirements in enumerate(judged) if requirements]
-    if judge is None:
-        answers = [[Score.failed(_NO_JUDGE) for _ in judged[n]] for n in places]
-    else:
-        answers = judge.criteria([pairs[n] for n in places], [judged[n] for n in places], together)
-        # Small models give one verdict for all criteria; asked one by one, they decide each.
-        alone = [
-            place
-            for place, scores in enumerate(answers)
-            if together and _one_verdict_for_all(scores)
-        ]
-        if alone:
-            numbers = [places[place] for place in alone]
-            answers_alone = judge.criteria(
-                [pairs[n] for n in numbers], [judged[n] for n in numbers], False
-            )
-            answers = {
-                **dict(enumerate(answers)),
-                **dict(zip(alone, answers_alone, strict=True)),
-            }.values()
+    asked_pairs = [pairs[n] for n in places]
+    answers = _judge(asked_pairs, [judged[n] for n in places], judge, together)
     answers_of = {n: iter(scores) for n, scores in zip(places, answers, strict=True)}
     return [
         [next(answers_of[n]) if each.judged else check(each, pairs[n][1]) for each in requirements]
         for n, requirements in enumerate(table)
     ]
+
+
+def _judge(
+    pairs: Sequence[Pair],
+    requirements: Sequence[Sequence[Requirement]],
+    judge: Judge | None,
+    together: bool,
+) -> list[list[Score]]:
+    """The scores of the requirements in words; with `together` those of a case in one call."""
+    if judge is None:
+        return [[Score.failed(_NO_JUDGE) for _ in each] for each in requirements]
+    answers = list(judge.criteria(pairs, requirements, together))
+    if not together:
+        return answers
+    # Small models give one verdict for all criteria; asked one by one, they decide each.
+    alone = [n for n, scores in enumerate(answers) if _one_verdict_for_all(scores)]
+    if alone:
+        second = judge.criteria([pairs[n] for n in alone], [requirements[n] for n in alone], False)
+        for n, scores in zip(alone, second, strict=True):
+            answers[n] = scores
+    return answers
 
 
 def _one_verdict_for_all(scores: Sequence[Score]) -> bool:
@@ -194,21 +197,14 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
 
 def is_met(requirement: Requirement, value: float) -> bool:
     """Whether a value meets the requirement: from its threshold upwards, otherwise from 3 of 5, or 1 of 1."""
-    if requirement.judged:
-        threshold = requirement.threshold
-    else:
-        threshold = None
+    threshold = requirement.threshold if requirement.judged else None
     if threshold is None:
         threshold = 0.6 if requirement.kind == "0-5" else 1.0
     return value >= threshold * requirement.highest
 
 
 def _describe(requirement: Requirement, score: Score) -> dict[str, object]:
-    if "quote" in score.details:
-        quote = {"quote": score.details["quote"]}
-    else:
-        quote = {}
-    return {
+    record: dict[str, object] = {
         "name": requirement.name,
         "ask": requirement.ask,
         "kind": requirement.kind,
@@ -216,12 +212,14 @@ def _describe(requirement: Requirement, score: Score) -> dict[str, object]:
         "met": None if score.value is None else is_met(requirement, score.value),
         "reason": score.reason,
         "error": score.error,
-        **quote,
     }
+    if "quote" in score.details:
+        record["quote"] = score.details["quote"]
+    return record
 
 
 def _call_details(scores: Sequence[Score]) -> dict[str, object]:
-    """What the calls used, once per call."""
+    """The usage of the calls, once per call."""
     calls = {score.details["call"]: score.details for score in scores if score.details.get("call")}
     if not calls:
         return {}

@@ -1,4 +1,4 @@
-"""Which of two answers is better: the question to a judge, and how its reply is read."""
+"""The question to a judge which of two answers is better, and how its reply is read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Duel:
 
 
 def preference_question(duel: Duel, frame: Frame) -> JudgeQuestion:
-    """Which of two answers is better. The value is 1 for the first, 0 for the second, 0.5 for a tie."""
+    """The question which of two answers is better. The value is 1 for the first, 0 for the second, 0.5 for a tie."""
     return JudgeQuestion(
         names=("better",),
         schema=object_schema(
@@ -91,30 +91,24 @@ def _both_answers(duel: Duel, longest: int | None) -> list[ShownPart]:
 def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
     # A verdict that one of the answers quotes must not be taken for the judge's.
     candidate = f"{duel.first.answer or ''}\n{duel.second.answer or ''}"
-    parsed = parse_reply(
-        reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6])
-    )
+    names = "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6])
+    parsed = parse_reply(reply, marker, candidate, names)
+    picks = [_find_choice(item) for item in parsed.objects]
     # Small models reply with the bare choice instead of JSON.
-    bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
-    picks: list[dict[str, object]]
-    if bare:
+    if parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES:
         picks = [{"better": parsed.text}]
-    else:
-        picks = [_find_choice(item) for item in parsed.objects]
     # The last verdict counts (specification, section 4.4): drafts stand before it.
     fields = next((pick for pick in reversed(picks) if pick), dict[str, object]())
     written = next((fields[key] for key in _CHOICE_KEYS if key in fields), None)
-    if written is None:
-        choice = None
-    else:
+    choice = None
+    if written is not None:
         choice = _CHOICES.get(_plain_choice(str(written)))
     if choice is not None:
         return Read({"better": choice}, {}, reason_of(fields), parsed.reasoning)
+    problem = 'no "better" in the reply'
     if fields:
-        unread = f"{str(written)[:40]!r} is none of 1, 2 and tie"
-    else:
-        unread = 'no "better" in the reply'
-    return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
+        problem = f"{str(written)[:40]!r} is none of 1, 2 and tie"
+    return Read({}, {"better": parsed.problem or problem}, reasoning=parsed.reasoning)
 
 
 def _find_choice(value: object, depth: int = 0) -> dict[str, object]:

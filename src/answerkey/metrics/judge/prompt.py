@@ -51,7 +51,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around the instructions and the material: ours, or the user's file with placeholders."""
+    """The frame of the instructions and the material: ours, or the user's file with placeholders."""
 
     text: str
     own: bool = False
@@ -159,7 +159,7 @@ class JudgePrompt:
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """What a judge is asked about one answer: the texts, the form of the reply, and how it is read.
+    """A question to a judge about one answer: the texts, the form of the reply, and how it is read.
 
     A question without a `schema` is answered with yes or no. `wanted` is the reply that the re-ask asks for; `scales` are
     those of the values, none for a choice.
@@ -197,7 +197,7 @@ def _digest_of(text: str, other: str | bool) -> str:
 
 
 def rubric_question(prompt: JudgePrompt, pair: Pair, frame: Frame) -> JudgeQuestion:
-    """What a judge is asked with one of our prompts about one pair."""
+    """The question about one pair that one of our prompts asks."""
     if frame.scale is not None and len(prompt.steps) == 1:
         return _question_on_own_scale(prompt, pair, frame, frame.scale)
     listed = ", ".join(
@@ -219,7 +219,7 @@ def rubric_question(prompt: JudgePrompt, pair: Pair, frame: Frame) -> JudgeQuest
 def _question_on_own_scale(
     prompt: JudgePrompt, pair: Pair, frame: Frame, scale: tuple[int, int]
 ) -> JudgeQuestion:
-    """As the user's prompt asks, say from 1 to 5; the score becomes a share of that scale."""
+    """The question on the scale of the user's prompt, say 1 to 5; the score is a share of that scale."""
     low, high = scale
     (name,) = prompt.steps
     own_scales = {name: (float(low), float(high))}
@@ -322,7 +322,7 @@ def _trim(part: ShownPart, longest: int | None) -> ShownPart:
 
 
 def _texts(case: Case, response: Response) -> dict[str, tuple[str, str]]:
-    """What a judge may see of a pair, by name: its title and its text."""
+    """The parts of a pair that a judge may see, by name: title and text."""
     several = "Any one of these is right:\n" + "\n".join(f"- {text}" for text in case.expected)
     contexts = "\n\n".join(f"[{n}] {text}" for n, text in enumerate(response.contexts, 1))
     return {

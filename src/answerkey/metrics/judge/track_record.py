@@ -72,7 +72,7 @@ class OrderFlips:
 
 @dataclass(frozen=True, slots=True)
 class TrackRecord:
-    """What is known about a judge from earlier; None where nothing is known."""
+    """Earlier results of a judge; None where there are none."""
 
     judge: str = ""
     exam: ExamResult | None = None

@@ -1,4 +1,4 @@
-"""Where a failure comes from, as far as labels of documents and passages show it."""
+"""Finds where a failure comes from, as far as labels of documents and passages show it."""
 
 from __future__ import annotations
 
