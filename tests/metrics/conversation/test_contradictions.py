@@ -20,7 +20,7 @@ def _find(*messages: str) -> Contradiction | None:
         ("Delivery?", "Delivery takes 3 days.", "Sure?", "Delivery takes 7 days."),
         ("Until when?", "The deadline is 31 July.", "So when?", "The deadline is 30 September."),
         ("Who runs it?", "The Oslo office is run by Kari Holm.", "Who?", "The Oslo office is run by Erik Dahl."),
-        ("Free?", "Breakfast is included in all rooms.", "When is it?", "At 8. Breakfast costs 18 euros."),
+        ("Is breakfast included?", "Breakfast is included in all rooms.", "When is it?", "At 8. Breakfast costs 18 euros."),
         ("can I bring my cat to the holiday flat?", "Sure, pets are welcome in all of our flats.", "Anything I should know about the flat?", "Please note that animals are not permitted."),
         ("Theft?", "Theft is covered by your policy.", "It is gone.", "Unfortunately your policy doesn't cover theft."),
         ("When?", "It is picked up on Mondays in Oak Street.", "OK?", "It is picked up on Friday in Oak Street."),
@@ -35,7 +35,7 @@ def test_a_contradiction_is_found(question: str, first: str, then: str, second: 
     [
         ("Price?", "The basic plan costs 9 euros.", "And the family plan?", "The family plan costs 19 euros."),
         ("Delivery?", "Delivery takes 3 days.", "Really?", "I apologise, delivery takes 5 days at the moment."),
-        ("Days?", "You have 25 days a year.", "Left?", "You have taken 10 days."),
+        ("How many days of leave do I have?", "You have 25 days a year.", "How many have I taken?", "You have taken 10 days."),
         ("Launch?", "The launch is in September.", "When was it before?", "It was planned for July."),
         ("Cancel?", "It cannot be cancelled.", "I am moving away.", "Then you can cancel at the end of the month."),
         ("Shop?", "You can visit the shop without a ticket.", "and the café?", "You need a ticket for it."),

@@ -21,10 +21,16 @@ from answerkey.types import Case, Response, Score, Turn
 
 CONVERSATIONS = [
     json.loads(line)
-    for name in ("conversations.jsonl", "later_conversations.jsonl", "more_conversations.jsonl")
+    for name in (
+        "conversations.jsonl",
+        "later_conversations.jsonl",
+        "more_conversations.jsonl",
+        "fitted_conversations.jsonl",
+    )
     for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()
 ]
 LATER_SETS = ("second-", "third-", "fourth-", "fifth-", "sixth-", "seventh-")
+HARD_SETS = ("eighth-", "ninth-")
 METRICS = ("resolved", "asked_again", "contradicts_itself", "language_kept")
 
 
@@ -55,11 +61,18 @@ def _missed_share(name: str, ids: Sequence[str], measured: dict[str, set[str]]) 
 def test_each_failure_is_found(measured: dict[str, set[str]]) -> None:
     ids = [row["id"] for row in CONVERSATIONS]
     for name in METRICS:
-        first_sets = [each for each in ids if not each.startswith(LATER_SETS)]
+        first_sets = [each for each in ids if not each.startswith(LATER_SETS + HARD_SETS)]
         assert _missed_share(name, first_sets, measured) <= 0.15, name
         # The small entailment model misses contradictions that need knowledge of the world.
         most = 0.25 if name == "contradicts_itself" else 0.15
-        assert _missed_share(name, ids, measured) <= most, name
+        written_earlier = [each for each in ids if not each.startswith(HARD_SETS)]
+        assert _missed_share(name, written_earlier, measured) <= most, name
+
+
+def test_about_half_of_the_hard_contradictions_are_found(measured: dict[str, set[str]]) -> None:
+    hard = [row["id"] for row in CONVERSATIONS if row["id"].startswith(HARD_SETS)]
+    assert _missed_share("contradicts_itself", hard, measured) <= 0.5
+    assert _missed_share("resolved", hard, measured) <= 0.25
 
 
 def test_there_are_few_false_alarms(measured: dict[str, set[str]]) -> None:

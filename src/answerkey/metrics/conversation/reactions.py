@@ -16,8 +16,9 @@ from answerkey.metrics.entailment.entailed import entail
 # messages at most 0.16 (questions, and replies to a question of the bot, are not asked about).
 COMPLAINT = 0.22
 LEAVING = 0.5  # "I'll book somewhere else" 0.80; the highest other message 0.46
-DENIAL = 0.5  # refusals 0.54 to 0.87
-SLIGHT_DENIAL = 0.1  # "I've unlocked it. Please try again.", no refusal at all, has 0.03
+SLIGHT_DENIAL = (
+    0.1  # "I've unlocked it. Please try again.", no refusal at all, has 0.03, refusals 0.54 to 0.87
+)
 
 
 def complaint_degree(message: str) -> float:
