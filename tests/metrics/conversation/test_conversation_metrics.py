@@ -2,8 +2,9 @@
 
 Each set of 60 in more_conversations.jsonl was written after the methods that it was first measured with,
 and then used to improve them. Failures found at first sight: third-* 21 of 30, fourth-* 22, fifth-* 23,
-sixth-* 24, seventh-* 21, each with at most 3 false alarms per metric. docs/how-to/agents.md has them by
-metric.
+sixth-* 24, seventh-* 21, each with at most 3 false alarms per metric. `tools/fit_conversations.py` fits the weights
+with them and with the eighth-* and ninth-* conversations. Nothing was fitted on, or changed for, tenth-*:
+FIRST_SIGHT has what was found there.
 """
 
 from __future__ import annotations
@@ -31,6 +32,21 @@ CONVERSATIONS = [
 ]
 LATER_SETS = ("second-", "third-", "fourth-", "fifth-", "sixth-", "seventh-")
 HARD_SETS = ("eighth-", "ninth-")
+UNSEEN = [
+    json.loads(line)
+    for line in Path(__file__)
+    .with_name("tenth_conversations.jsonl")
+    .read_text("utf-8")
+    .splitlines()
+]
+# Share of the failures found, and of the other conversations accused.
+FIRST_SIGHT = {
+    "resolved": (8 / 8, 4 / 52),
+    "asked_again": (7 / 8, 0 / 52),
+    "contradicts_itself": (6 / 8, 5 / 52),
+    "language_kept": (6 / 6, 0 / 54),
+}
+SLACK = 0.02
 METRICS = ("resolved", "asked_again", "contradicts_itself", "language_kept")
 
 
@@ -82,6 +98,21 @@ def test_there_are_few_false_alarms(measured: dict[str, set[str]]) -> None:
     for name in METRICS:
         count = sum(name not in row["fails"] for row in CONVERSATIONS)
         assert alarms[name] / count <= 0.1, (name, alarms)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_figures_of_an_unseen_set_hold(name: str) -> None:
+    found: list[bool] = []
+    accused: list[bool] = []
+    for row in UNSEEN:
+        is_reported = name in _failures(_score(row))
+        if name in row["fails"]:
+            found.append(is_reported)
+        else:
+            accused.append(is_reported)
+    found_share, accused_share = FIRST_SIGHT[name]
+    assert sum(found) / len(found) >= found_share - SLACK
+    assert sum(accused) / len(accused) <= accused_share + SLACK
 
 
 def test_turns_until_the_thanks_are_counted() -> None:

@@ -36,12 +36,13 @@ def _read_whole(case: Case, response: Response) -> Conversation | Score:
     return conversation
 
 
-@metric("resolved", uses=("answer",), empty=_EMPTY)
+@metric("resolved", uses=("answer",), empty=_EMPTY, version=2)  # fitted weights
 def resolved(case: Case, response: Response, *, embed: Embedder | None = None) -> Score:
     """1 where the conversation ends with the problem solved, else 0.
 
     Solved: the user thanks and leaves, or the last question is answered. Not solved: the user
-    complains, asks the same again or wants a person; the bot declines, or still asks. English only.
+    complains, asks the same again or wants a person; the bot declines, repeats an answer or still
+    asks. Decided by fitted weights of such features. English only.
     A simulated user says itself whether its goal was reached.
     """
     ended = response.extra.get(_ENDED)
@@ -54,7 +55,14 @@ def resolved(case: Case, response: Response, *, embed: Embedder | None = None) -
     return Score(float(resolution.is_resolved), resolution.ending.value)
 
 
-@metric("turns_to_resolution", uses=("answer",), high=None, better="lower", empty=_EMPTY)
+@metric(
+    "turns_to_resolution",
+    uses=("answer",),
+    high=None,
+    better="lower",
+    empty=_EMPTY,
+    version=2,  # follows `resolved`
+)
 def turns_to_resolution(case: Case, response: Response, *, embed: Embedder | None = None) -> Score:
     """Number of turns until the problem was solved; not applicable where it was not.
 
@@ -96,12 +104,19 @@ def asked_again(case: Case, response: Response) -> Score:
     return Score(0.0)
 
 
-@metric("contradicts_itself", needs=("answer",), better="lower", empty=_EMPTY)
+@metric(
+    "contradicts_itself",
+    needs=("answer",),
+    better="lower",
+    empty=_EMPTY,
+    version=2,  # fitted weights
+)
 def contradicts_itself(case: Case, response: Response, *, embed: Embedder | None = None) -> Score:
     """1 where an answer contradicts an earlier answer of the conversation, else 0.
 
     "Delivery takes 3 days" and later "Delivery takes 5 days". A correction that is named as one
-    does not count. Decided by rules and the entailment model, in English only.
+    does not count. Decided by fitted weights of a few features, among them the entailment
+    model. English only.
     """
     conversation = _read(case, response)
     if isinstance(conversation, Score):
