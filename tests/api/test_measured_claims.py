@@ -231,3 +231,16 @@ def test_data_without_answers_is_refused_at_once(cli: Cli, write: Write) -> None
         ak.evaluate(rows, profile="rag", progress=False)
     shown = cli("score", write("a.json", rows), "--profile", "rag")
     assert (shown.code, 'no column "answer"' in shown.last_line) == (2, True), shown.err
+
+
+def test_without_gates_a_run_neither_passes_nor_fails() -> None:
+    """`assert run.passed` must not hold because there was nothing to check."""
+    assert ak.evaluate(WITHOUT_EVIDENCE, progress=False).passed is None
+    assert ak.evaluate([LEAVE], progress=False).passed is None
+    gated = ak.evaluate([LEAVE], gates=["pass_rate >= 0.5"], progress=False)
+    assert gated.passed is False
+
+
+def test_a_case_that_no_metric_measured_says_so() -> None:
+    shown = str(ak.evaluate([LUNCH], metrics=["contains"], progress=False))
+    assert "lunch: nothing measured: the case has no must_contain" in shown

@@ -96,7 +96,7 @@ def _read_metrics(metrics: object) -> tuple[list[str], list[Metric], TomlTable |
     if isinstance(metrics, str) or callable(metrics):
         metrics = [metrics]
     # Plain names, the usual case, need none of the imports below.
-    if is_list(metrics) and all(isinstance(item, str) and ">" not in item for item in metrics):
+    if is_list(metrics) and all(isinstance(item, str) and "=" not in item for item in metrics):
         return cast("list[str]", list(metrics)), [], None
     from answerkey.api.adapters import metrics_of
     from answerkey.runs.thresholds import read_thresholds, threshold_profile

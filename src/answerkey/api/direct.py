@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from logging import getLogger
@@ -48,7 +49,8 @@ def score_directly(
     suite: Suite, cases: Sequence[Case], frame: UserFrame | None, *, progress: bool
 ) -> Run:
     """The run of recorded answers; the manifest is made when something asks for it."""
-    if not all(map(is_metric, suite.metrics)) or not (suite.metrics or suite.profile):
+    needs_choice = not all(map(is_metric, suite.metrics)) or not suite.metrics
+    if needs_choice or suite.profile is not None:
         suite = _choose(suite, cases)
     profile = _load(suite)
     recorded = Recorded()
@@ -74,7 +76,10 @@ def _choose(suite: Suite, cases: Sequence[Case]) -> Suite:
     choice = ProfileChoice(live=False)
     for case in cases:
         choice.add(case)
-    return choose_scoring(suite, choice)
+    suite = choose_scoring(suite, choice)
+    if suite.profile is None:
+        return suite
+    return replace(suite, profile=choice.with_own_criteria(suite.profile))
 
 
 def _load(suite: Suite) -> Profile | None:

@@ -108,10 +108,19 @@ def _worst(run: Run) -> list[Outcome]:
     return run._list_failures()  # pyright: ignore[reportPrivateUsage]
 
 
+def _describe_scores(outcome: Outcome) -> str:
+    """The values of the metrics; where none has a value, why not."""
+    values = {name: score.value for name, score in outcome.scores.items()}
+    measured = [f"{name} {value:.2f}" for name, value in values.items() if value is not None]
+    if measured:
+        return ", ".join(measured)
+    reasons = {score.reason: None for score in outcome.scores.values() if score.reason}
+    return f"nothing measured: {'; '.join(reasons) or 'no metric is applicable'}"
+
+
 def _reason(outcome: Outcome) -> str:
     verdict = outcome.verdict
     text = verdict.why or outcome.response.error or verdict.justification
     if not text and verdict.status == Status.SCORED:
-        values = ((name, score.value) for name, score in outcome.scores.items())
-        text = ", ".join(f"{name} {value:.2f}" for name, value in values if value is not None)
+        text = _describe_scores(outcome)
     return short_label(text or str(verdict.status), _LONGEST_REASON)

@@ -90,11 +90,12 @@ class Run:
 
     @property
     def passed(self) -> bool | None:
-        """Whether every gate holds and no case ended in an error; None without a profile and gates."""
+        """Whether every gate holds and no case ended in an error; None without gates."""
         # Errors and an early stop fail the run, whatever its gates say.
         if self.partial or self.summary.figures.totals.errors:
             return False
-        if self.profile is None and not self.summary.gates:
+        # Without a condition there is nothing to hold, however many cases fail.
+        if not self.summary.gates:
             return None
         return all(gate.passed for gate in self.summary.gates)
 

@@ -26,6 +26,7 @@ from answerkey.coerce.values import (
     Place,
     as_number,
     as_text,
+    has_no_value,
     is_list,
     is_mapping,
     is_number,
@@ -47,7 +48,8 @@ def as_passages(
     >>> as_passages([{"page_content": "t", "metadata": {"page_number": "34", "page": 33}}])
     (Passage(text='t', id=None, score=None, page='34', document=None),)
     """
-    if value is None or value == "":
+    # `df.astype(str)` writes a missing cell as "nan" or "None".
+    if value is None or (isinstance(value, str) and has_no_value(value)):
         return ()
     value = unpack_list(value, column, place)
     if _is_collection(value):

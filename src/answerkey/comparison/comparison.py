@@ -278,10 +278,12 @@ class _CaseChanges:
             kind_b=b.kinds[j] if b.kinds else "",
             why_b=b.reasons[j] if b.reasons else "",
         )
-        # An error, and an answer that cannot be scored, count as failing.
-        if a.passed[i] == 1 and b.passed[j] != 1:
+        # An error, and an answer that cannot be scored, count as failing; without a profile in one
+        # of the runs nothing passes or fails.
+        has_verdicts = Status.SCORED not in (a.statuses[i], b.statuses[j])
+        if has_verdicts and a.passed[i] == 1 and b.passed[j] != 1:
             self.newly_failing.append(case)
-        elif a.passed[i] != 1 and b.passed[j] == 1:
+        elif has_verdicts and a.passed[i] != 1 and b.passed[j] == 1:
             self.newly_passing.append(case)
         # A missing score is NaN, and every comparison with NaN is false.
         if abs(after - before) > _STILL * max(abs(before), abs(after)):

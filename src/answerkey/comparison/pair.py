@@ -334,7 +334,9 @@ class Pairs:
 
         zeroed = np.array(column)
         for j, status in enumerate(self.b.statuses):
-            if isnan(zeroed[j]) and (errors_as_zero or status != Status.ERROR):
+            # Without a profile no case has a score, however good its answer is.
+            is_lost = isnan(zeroed[j]) and status != Status.SCORED
+            if is_lost and (errors_as_zero or status != Status.ERROR):
                 zeroed[j] = 0.0
         return zeroed
 
@@ -348,7 +350,9 @@ class Pairs:
 
     def _lost_rows(self) -> Iterator[tuple[int, int]]:
         for i, j in self.rows():
-            if not isnan(self.a.passed[i]) and isnan(self.b.passed[j]):
+            # Without a profile B has no verdict to lose.
+            has_profile = self.b.statuses[j] != Status.SCORED
+            if has_profile and not isnan(self.a.passed[i]) and isnan(self.b.passed[j]):
                 yield i, j
 
     def select(self, rows: NumberArray) -> Pairs:

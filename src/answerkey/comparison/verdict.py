@@ -89,7 +89,15 @@ def _describe_same_bot(changed: Changed, overall: Difference) -> str:
 
 
 def _describe_identical(changed: Changed) -> str:
-    return f"the bot did not change: {changed.identical} of {changed.shared} answers are identical"
+    identical = f"{changed.identical} of {changed.shared} answers are identical"
+    if not changed.cases:
+        return f"the bot did not change: {identical}"
+    others = len(changed.added) + len(changed.removed) + len(changed.edited)
+    left_out = format_count(others, "case")
+    # Nothing is known about the answers to those.
+    return (
+        f"{identical}; {left_out} with an edited question, or in one run only, cannot be compared"
+    )
 
 
 def _decide_by_score(evidence: ComparisonEvidence) -> tuple[ComparisonVerdict, str]:

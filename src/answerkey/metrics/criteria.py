@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
 from answerkey.language.figure_match import within
 from answerkey.language.quantities import Figure, figures
 from answerkey.metrics.registry import metric
-from answerkey.text import fold, format_count, numbers
+from answerkey.text import fold, format_count, has_any, numbers
 from answerkey.types import Case, Response, Score
 
 
@@ -151,6 +151,60 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
         float(match is not None),
         f"found: {match[:80]}" if match is not None else f"not found: {expression}",
     )
+
+
+@metric(
+    "answer_criteria",
+    family="correctness",
+    needs=("answer", "criteria"),
+    empty="not applicable without answer_criteria",
+)
+def answer_criteria(
+    case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]
+) -> Score:
+    """Share of the case's answer_criteria that the answer meets: 0.5 for one of two."""
+    checks = list(_checks(case, response, words))
+    if not checks:
+        return Score.not_applicable("the case has no answer_criteria that can be checked")
+    details = {
+        "criteria": [{"kind": kind, "ask": ask, "met": met} for kind, ask, met in checks],
+    }
+    missed = [ask for _, ask, met in checks if not met]
+    reason = f"not met: {'; '.join(missed)}" if missed else f"all {len(checks)} met"
+    return Score(1 - len(missed) / len(checks), reason, details=details)
+
+
+def _checks(
+    case: Case, response: Response, words: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[str, str, bool]]:
+    """Each criterion of the case as its name, what it asks for, and whether it is met."""
+    criteria = case.criteria
+    answer = response.answer or ""
+    for text in criteria.must_contain:
+        yield "must_contain", f'"{text}"', bool(_texts_in((text,), response))
+    if criteria.must_contain_any:
+        ask = " or ".join(f'"{text}"' for text in criteria.must_contain_any)
+        yield "must_contain_any", ask, _is_met(contains_any(case, response))
+    for text in criteria.must_not_contain:
+        yield "must_not_contain", f'must not contain "{text}"', not _texts_in((text,), response)
+    if criteria.numerical_range is not None:
+        low, high = criteria.numerical_range
+        ask = f"a number from {low:,.10g} to {high:,.10g}"
+        yield "numerical_range", ask, _is_met(number_in_range(case, response))
+    if criteria.expected_value is not None:
+        ask = f"{criteria.expected_value:,.10g}"
+        yield "expected_value", ask, _is_met(number_close(case, response))
+    if criteria.regex is not None:
+        ask = f"the pattern {criteria.regex}"
+        yield "regex", ask, _is_met(regex(case, response))
+    if criteria.clarification_expected:
+        ask = "a question that clarifies"
+        yield "clarification_expected", ask, "?" in answer or has_any(answer, words["clarifies"])
+
+
+def _is_met(score: Score) -> bool:
+    # A pattern that takes too long has no value: the criterion is not shown to be met.
+    return score.value == 1.0
 
 
 def _texts_in(texts: tuple[str, ...], response: Response) -> list[str]:

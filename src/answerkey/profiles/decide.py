@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from answerkey.profiles.explain import LONGEST_WHY, Explanation, explain_failure, has_no_answer
+from answerkey.profiles.explain import (
+    LONGEST_WHY,
+    SUPPORT_METRICS,
+    Explanation,
+    explain_failure,
+    has_no_answer,
+    is_error_message,
+)
 from answerkey.types import (
     AnswerCriteria,
     Band,
@@ -27,6 +34,8 @@ Scores = Mapping[str, Score]
 _STRONG = 0.8
 _WEAK = 0.6
 _CALLS = "tool_f1"  # a profile with this metric is about tool calls
+_CRITERIA = frozenset({"criteria", "answer_criteria"})  # of the cases; nothing else can help
+_ABSTENTION = "abstention"
 _EPSILON = 1e-9  # 0.7 reached by a sum of products is 0.7
 
 
@@ -48,8 +57,9 @@ def decide_verdict(profile: Profile, case: Case, response: Response, scores: Sco
     route_score = route.value if route else None
     # Nothing measured is not a pass: the metrics left over, such as relevance to the question,
     # are good for a wrong answer, too.
-    if not _has_evidence(rules.lines, scores, case):
-        if has_no_answer(response.answer) and _should_answer(case, response):
+    lacks_answer = has_no_answer(response.answer) or is_error_message(case, response)
+    if not _has_evidence(rules.lines, scores, case, lacks_answer=lacks_answer):
+        if lacks_answer and _should_answer(case, response):
             return _verdict_without_answer(rules, case, response, scores, route_score)
         if not _fails_required(rules.lines, scores):
             return _unscored_verdict(rules.lines, case, response, scores, route_score)
@@ -154,14 +164,27 @@ def _weigh_parts(
     return tuple(parts)
 
 
-def _has_evidence(lines: Sequence[ProfileLine], scores: Scores, case: Case) -> bool:
+def _has_evidence(
+    lines: Sequence[ProfileLine], scores: Scores, case: Case, *, lacks_answer: bool
+) -> bool:
     """Whether a metric that can find a wrong answer was applicable."""
-    return any(_is_evidence(line, case) and scores[line.metric].value is not None for line in lines)
+    return any(
+        _is_evidence(line, case, lacks_answer=lacks_answer)
+        and scores[line.metric].value is not None
+        for line in lines
+    )
 
 
-def _is_evidence(line: ProfileLine, case: Case) -> bool:
+def _is_evidence(line: ProfileLine, case: Case, *, lacks_answer: bool) -> bool:
+    # Without a statement there is none that the passages do not support.
+    if lacks_answer and line.metric in SUPPORT_METRICS:
+        return False
     if line.evidence == Evidence.LABELLED:
-        return bool(case.expected or case.requirements or case.criteria != AnswerCriteria())
+        declining_is_known = bool(case.expected or case.criteria.out_of_scope)
+        # A text that the answer must contain says nothing about an answer that does not decline.
+        if line.metric == _ABSTENTION:
+            return declining_is_known
+        return declining_is_known or bool(case.requirements) or case.criteria != AnswerCriteria()
     return line.evidence == Evidence.ALWAYS
 
 
@@ -172,7 +195,8 @@ def _fails_required(lines: Sequence[ProfileLine], scores: Scores) -> bool:
 
 def _should_answer(case: Case, response: Response) -> bool:
     """A run of rankings alone has no answers; a bot that returned nothing at all has failed."""
-    if case.expected:
+    # An empty answer is recorded as such; a ranking alone has None.
+    if case.expected or response.answer is not None:
         return True
     return response.retrieved is None and not response.passages
 
@@ -220,6 +244,8 @@ def _describe_missing_input(
     """The inputs that the metrics which can find a wrong answer would need."""
     if any(line.metric == _CALLS for line in lines):
         return _describe_missing_calls(case, response)
+    if all(line.metric in _CRITERIA for line in lines):
+        return "the case has no criteria that can be checked"
     missing: list[str] = []
     if not case.expected:
         missing.append("no expected answer")

@@ -9,6 +9,7 @@ from typing import Any
 from answerkey.cases import read_responses
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.profiles import load_profile
+from answerkey.profiles.choose import ProfileChoice
 from answerkey.runs.ask import answer_of
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite, suite_of
@@ -65,11 +66,12 @@ class VerdictSession:
                 suite = suite_of(
                     {"cases": ["(given)"], "profile": _DEFAULT_PROFILE, **scoring}, Path()
                 )
-        key = repr(suite)
+        choice = ProfileChoice(live=False)
+        choice.add(case)
+        profile = choice.with_own_criteria(suite.profile or _DEFAULT_PROFILE)
+        key = repr((suite, profile))
         if key not in self._scorers:
-            self._scorers[key] = make_scorer(
-                suite, load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder)
-            )
+            self._scorers[key] = make_scorer(suite, load_profile(profile, suite.folder))
         return self._scorers[key].outcomes([(case, response)])[0]
 
     def check(self, outcome: Outcome, at_least: float | None = None) -> Verdict:

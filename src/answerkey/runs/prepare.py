@@ -183,7 +183,9 @@ def _settle_scoring(
     if suite.profile is None:
         profile = None
     else:
-        profile = load_profile(suite.profile, suite.folder)
+        own_profile = cases.survey.choice.with_own_criteria(suite.profile)
+        suite = replace(suite, profile=own_profile)
+        profile = load_profile(own_profile, suite.folder)
     # Recorded grades stand in for a judge, so this comes before the scorer is made.
     suite = _use_recorded_grades(suite, profile, judge, cases.recorded_scores)
     return _with_recorded_scores(suite, cases.recorded_scores), profile

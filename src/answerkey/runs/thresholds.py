@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from answerkey.coerce.values import is_mapping
+from answerkey.coerce.values import describe_value, is_mapping
 from answerkey.config.declare import TomlTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.registry import find, is_metric
@@ -35,7 +36,7 @@ def read_thresholds(
     if is_mapping(metrics):
         numbers = cast("Mapping[str, float]", metrics)
         return (), tuple(
-            Threshold(name, float(number), _is_lower_better(name))
+            _check_reachable(Threshold(name, _read_number(name, number), _needs_less(name)))
             for name, number in numbers.items()
         )
     names: list[str] = []
@@ -46,7 +47,8 @@ def read_thresholds(
             names.append(item)
             continue
         name, sign, number = match.groups()
-        thresholds.append(_check_sign(Threshold(name, float(number), sign == "<="), sign))
+        threshold = _check_sign(Threshold(name, float(number), sign == "<="), sign)
+        thresholds.append(_check_reachable(threshold))
     return tuple(names), tuple(thresholds)
 
 
@@ -69,7 +71,11 @@ def threshold_profile(thresholds: Iterable[Threshold]) -> TomlTable:
 def _check_sign(threshold: Threshold, sign: str) -> Threshold:
     name = threshold.metric
     # A limit on the wrong side would pass every bad case.
-    if is_metric(name) and _is_lower_better(name) != threshold.lower_is_better:
+    if (
+        is_metric(name)
+        and not _is_neutral(name)
+        and _is_lower_better(name) != threshold.lower_is_better
+    ):
         other = "<=" if sign == ">=" else ">="
         if _is_lower_better(name):
             good = "lower"
@@ -79,6 +85,49 @@ def _check_sign(threshold: Threshold, sign: str) -> Threshold:
             f"metrics: {name}{sign}{threshold.number:g}: {good} is better; write {name}{other}"
         )
     return threshold
+
+
+def _read_number(name: str, number: object) -> float:
+    if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
+        return float(number)
+    # NaN, too: no value is below it, so that every answer would pass.
+    found = describe_value(number)
+    raise SettingsError(f"metrics: {name}: found {found}, expected a number, such as 0.7")
+
+
+def _check_reachable(threshold: Threshold) -> Threshold:
+    """Refuse a number that no answer can reach: every case would fail, with a wrong reason."""
+    name = threshold.metric
+    if not is_metric(name):
+        return threshold
+    facts = find(name).facts
+    number = threshold.number
+    if threshold.lower_is_better:
+        is_reachable = facts.low is None or number >= facts.low
+    else:
+        is_reachable = facts.high is None or number <= facts.high
+    if is_reachable:
+        return threshold
+    low = "" if facts.low is None else f"{facts.low:g}"
+    high = "" if facts.high is None else f"{facts.high:g}"
+    raise SettingsError(
+        f"metrics: {name}: found {number:g}, which no answer can reach; its values go from "
+        f"{low} to {high}".rstrip()
+    )
+
+
+def _needs_less(name: str) -> bool:
+    """Whether a number without a sign is the most that is allowed."""
+    if is_metric(name) and _is_neutral(name):
+        raise SettingsError(
+            f'metrics: {name}: neither high nor low values are better; write "{name}>=…" or '
+            f'"{name}<=…" in a list'
+        )
+    return _is_lower_better(name)
+
+
+def _is_neutral(name: str) -> bool:
+    return find(name).facts.better == "neither"
 
 
 def _is_lower_better(name: str) -> bool:
@@ -95,4 +144,4 @@ def _maximum(threshold: Threshold) -> float:
     if highest is None:
         # A threshold of 0 must not become a scale of length 0.
         return abs(threshold.number) or 1.0
-    return max(highest, threshold.number)
+    return highest

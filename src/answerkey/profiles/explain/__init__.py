@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from answerkey.profiles.explain.causes import find_cause
+from answerkey.profiles.explain.failed_answer import SUPPORT_METRICS as SUPPORT_METRICS
 from answerkey.profiles.explain.failed_answer import FailedAnswer
 from answerkey.profiles.explain.failed_answer import has_no_answer as has_no_answer
+from answerkey.profiles.explain.failed_answer import is_error_message as is_error_message
 from answerkey.profiles.explain.kinds import find_kind
 from answerkey.profiles.explain.sentence import LONGEST_WHY as LONGEST_WHY
 from answerkey.profiles.explain.sentence import clip

@@ -26,12 +26,25 @@ RELEVANCE_METRICS = frozenset({"answer_relevance", "judge.relevance"})
 HAS_FACTS = 0.6
 _RANKING_METRICS = ("ndcg@", "recall@", "precision@", "hit_rate@", "f1@", "mrr", "map")
 # Placeholders that bots return where they have no answer.
-_PLACEHOLDERS = frozenset({"-", "--", "...", "…", "n/a", "none", "null", "nan"})
+_PLACEHOLDERS = frozenset(
+    {
+        *("", "-", "--", "...", "…", "?", "{}", "[]"),
+        *("n/a", "none", "null", "nan", "undefined", "[object object]"),
+    }
+)
 
 
 def has_no_answer(answer: str | None) -> bool:
     """Whether there is no answer: nothing, blanks, or a placeholder such as `n/a`."""
-    return answer is None or answer.strip().casefold() in {"", *_PLACEHOLDERS}
+    return answer is None or answer.strip().casefold() in _PLACEHOLDERS
+
+
+def is_error_message(case: Case, response: Response) -> bool:
+    """Whether the answer reads like an error of the bot's program, and the question is about none."""
+    if "suspected_error" not in response.extra:
+        return False
+    # "Error 404 means that the page was not found" may be the answer to a question about it.
+    return content_stems(case.question).isdisjoint(content_stems(response.answer or ""))
 
 
 class FailedAnswer:

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from answerkey.language.refusal import refusal
 from answerkey.profiles.explain.against_expected import compare_with_expected
 from answerkey.profiles.explain.details import read_entries
-from answerkey.profiles.explain.failed_answer import FailedAnswer, has_no_answer
+from answerkey.profiles.explain.failed_answer import (
+    FailedAnswer,
+    has_no_answer,
+    is_error_message,
+)
 from answerkey.profiles.explain.sentence import Failure, clip, quote
 from answerkey.profiles.explain.support import find_wrong_support
 from answerkey.profiles.explain.tool_calls import explain_tools
@@ -15,6 +19,14 @@ from answerkey.text import words
 from answerkey.types import Kind
 
 _FORMAT_CHECKS = frozenset({"regex", "is-json", "contains-json", "starts-with"})
+# What an answer lacks that does not meet a criterion of `answer_criteria`.
+_KIND_OF_CRITERION = {
+    "must_contain": Kind.INCOMPLETE,
+    "must_contain_any": Kind.INCOMPLETE,
+    "numerical_range": Kind.WRONG_FIGURE,
+    "expected_value": Kind.WRONG_FIGURE,
+    "regex": Kind.BAD_FORMAT,
+}
 
 
 def find_kind(failed: FailedAnswer) -> Failure:
@@ -29,6 +41,7 @@ def find_kind(failed: FailedAnswer) -> Failure:
         or _find_wrong_ranking(failed)
         or _find_bad_format(failed)
         or _find_refusal(failed)
+        or _find_unmet_answer_criterion(failed)
         or compare_with_expected(failed)
         or find_wrong_support(failed)
         or _find_unmet_criterion(failed)
@@ -48,9 +61,14 @@ def _find_wrong_route(failed: FailedAnswer) -> Failure | None:
 
 def _find_missing_answer(failed: FailedAnswer) -> Failure | None:
     # A run of rankings has no answers, so their absence explains nothing.
-    if not has_no_answer(failed.answer) or failed.fails_only_ranking():
+    if failed.fails_only_ranking():
         return None
-    sentence = "Gives no answer"
+    if has_no_answer(failed.answer):
+        sentence = "Gives no answer"
+    elif is_error_message(failed.case, failed.response):
+        sentence = f"Gives an error message: {quote(failed.answer)}"
+    else:
+        return None
     if failed.case.expected:
         sentence += f", expected {quote(failed.expected)}"
     return Failure(Kind.NO_ANSWER, f"{sentence}{failed.cite_expected()}.")
@@ -94,6 +112,20 @@ def _find_unmet_criterion(failed: FailedAnswer) -> Failure | None:
     for check in _unmet_criteria(failed):
         sentence = f"Says {quote(failed.answer)}, expected: {_describe_check(check)}."
         return Failure(Kind.OTHER, sentence)
+    return None
+
+
+def _find_unmet_answer_criterion(failed: FailedAnswer) -> Failure | None:
+    # A difference from the expected answer says more than a text that is missing.
+    if "answer_criteria" not in failed.failing or "answer_agreement" in failed.failing:
+        return None
+    says = f"Says {quote(failed.answer)}"
+    for check in read_entries(failed.scores.get("answer_criteria"), "criteria"):
+        if check.get("met") is False:
+            if check.get("kind") == "must_not_contain":
+                return Failure(Kind.OTHER, f"{says}; {_describe_check(check)}.")
+            kind = _KIND_OF_CRITERION.get(str(check.get("kind")), Kind.OTHER)
+            return Failure(kind, f"{says}, expected {_describe_check(check)}.")
     return None
 
 

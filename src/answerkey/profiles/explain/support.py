@@ -10,6 +10,8 @@ from answerkey.profiles.explain.failed_answer import SUPPORT_METRICS, FailedAnsw
 from answerkey.profiles.explain.sentence import Failure, quote
 from answerkey.types import Kind
 
+_SENTENCE_METRICS = ("groundedness", "groundedness:words")  # they list the sentences of an answer
+
 
 def find_wrong_support(failed: FailedAnswer) -> Failure | None:
     """Only where nothing is expected, or the answer is as expected: then the passages decide."""
@@ -21,6 +23,9 @@ def find_wrong_support(failed: FailedAnswer) -> Failure | None:
     text = str(sentence.get("text") or failed.answer)
     if sentence.get("contradicted"):
         return Failure(Kind.CONTRADICTS, f"Says {quote(text)}; {_cite(failed, sentence)}.")
+    if _has_listed_sentences(failed) and not sentence:
+        # A floor above the metric's own: no sentence is flagged, so a passage may well say it.
+        return Failure(Kind.OTHER, f"Says {quote(text)}; its support is below the profile's floor.")
     return Failure(Kind.UNSUPPORTED, f"Says {quote(text)}; no passage says so.")
 
 
@@ -33,9 +38,18 @@ def _cite(failed: FailedAnswer, sentence: Mapping[str, object]) -> str:
     return f"passage {index + 1} says {quote(failed.passages[index])}"
 
 
+def _has_listed_sentences(failed: FailedAnswer) -> bool:
+    """Whether what failed is a metric that lists the sentences of the answer."""
+    failing = [name for name in failed.failing if name in SUPPORT_METRICS]
+    return all(
+        name in _SENTENCE_METRICS and read_entries(failed.scores.get(name), "sentences")
+        for name in failing
+    )
+
+
 def _worst_sentence(failed: FailedAnswer) -> Mapping[str, object]:
     """The sentence with the least support, as the metric lists them."""
-    for name in ("groundedness", "groundedness:words"):
+    for name in _SENTENCE_METRICS:
         flagged = [
             each for each in read_entries(failed.scores.get(name), "sentences") if each.get("flag")
         ]
