@@ -55,5 +55,5 @@ def test_more_metrics_of_another_version_are_another_scoring():
     rows = [outcome(f"q{n}", s, "x", {"token_f1": s}) for n, s in enumerate(LOW)]
     a = side("a", rows)
     b = two_metrics("b", HIGH, "y", metrics="m2")
-    a.has_current_metrics = False
+    a.has_current_metrics = lambda: False
     assert compare_sides(a, b).verdict == "not comparable"

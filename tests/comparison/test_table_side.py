@@ -12,9 +12,9 @@ from tests.support.viewer_world import HOSTILE, hostile, make_run, outcome, plai
 from answerkey.comparison.changed import find_changed_scoring, find_changes
 from answerkey.comparison.many import compare_many, rank_sides
 from answerkey.comparison.pair import load_side, pair_cases
-from answerkey.comparison.table_side import load_table_side
+from answerkey.comparison.table_side import load_table_side, load_table_sides
 from answerkey.errors import InputError
-from answerkey.types import Case, Outcome, Response, Score
+from answerkey.types import Case, Outcome, Response, Score, Status, Verdict
 
 _LEFT_OUT = {"answers", "wordings", "evidence", "reasons", "quality", "flaky"}
 
@@ -53,7 +53,9 @@ def test_every_column_is_the_same(outcomes: list[Outcome], tmp_path: Path) -> No
             continue
         value = getattr(side, field.name)
         other = getattr(expected, field.name)
-        if field.name == "metrics":
+        if field.name == "has_current_metrics":
+            assert value() == other()
+        elif field.name == "metrics":
             assert list(value) == list(other)  # the first one may become the measure
             for name in value:
                 np.testing.assert_array_equal(value[name], other[name])
@@ -73,9 +75,40 @@ def test_a_table_is_the_same_from_either(tmp_path: Path) -> None:
     folders.append(make_run(tmp_path / "edited", edited, "run", reports=None))
     from_sql = rank_sides([load_table_side(folder) for folder in folders])
     assert from_sql == compare_many(folders)
+    assert rank_sides(load_table_sides(folders)) == from_sql
     pairs = pair_cases(load_side(folders[0]), load_side(folders[2]))
     assert pairs.edited == ("case-003",)
     assert find_changed_scoring(pairs) == find_changes(pairs).scoring
+
+
+def test_more_metrics_are_noticed_without_their_values(tmp_path: Path) -> None:
+    def run_with(*metrics: str) -> Path:
+        outcomes = [
+            outcome(
+                Case(f"c{n}", "q?"),
+                Response("x"),
+                dict.fromkeys(("keyword_recall", "groundedness", *metrics), Score(n / 9)),
+            )
+            for n in range(9)
+        ]
+        return make_run(tmp_path / f"run{metrics}", outcomes, "run", reports=None)
+
+    folders = [run_with(), run_with("token_f1")]
+    few, more = load_table_sides(folders)
+    assert [*few.metrics] == ["keyword_recall", "groundedness"]
+    assert [*more.metrics] == [*few.metrics, "token_f1"]
+    assert rank_sides([few, more]) == compare_many(folders)
+
+
+def test_without_a_pass_rate_the_values_of_the_metrics_are_read(tmp_path: Path) -> None:
+    unscored = [replace(plain(n), verdict=Verdict(Status.SCORED)) for n in range(9)]
+    folders = [
+        make_run(tmp_path / name, unscored, "run", profile=None, reports=None)
+        for name in ("a", "b")
+    ]
+    table = rank_sides(load_table_sides(folders))
+    assert table.measure == "keyword_recall"
+    assert table == compare_many(folders)
 
 
 def test_a_run_without_a_case_is_refused(tmp_path: Path) -> None:

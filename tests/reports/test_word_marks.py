@@ -13,6 +13,11 @@ def test_the_answer_is_marked_against_the_expected_one() -> None:
     assert marked_answer("", "7 days")[1] == [DiffPart("7 days")]
 
 
+def test_a_citation_is_no_unexpected_number() -> None:
+    _, answer = marked_answer("In 1 hour.", "In 2 hours [2]. So it is [1, 3].")
+    assert [piece.text for piece in answer if piece.kind == "other"] == ["2"]
+
+
 def test_word_diff_gives_both_texts_back() -> None:
     a, b = "The fee is 5 % of the sum.\n\n- due now", "The fee is 7 % of the whole sum.\n- due now"
     left, right = word_diff(a, b)

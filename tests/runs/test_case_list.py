@@ -6,7 +6,15 @@ from contextlib import closing
 import pytest
 
 from answerkey.errors import InputError
-from answerkey.runs.case_list import CaseFilter, count_cases, count_values, list_positions
+from answerkey.runs.case_list import (
+    CaseFilter,
+    count_cases,
+    count_values,
+    list_and_count,
+    list_positions,
+    places_of,
+    position_of_place,
+)
 from answerkey.runs.database import create_tables
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.run_reader import RunReader
@@ -80,3 +88,35 @@ def test_cases_under_a_value(reader):
     ]
     with pytest.raises(InputError, match='no column "exact_mach"; did you mean "exact_match"'):
         list_positions(reader, CaseFilter(sort="exact_mach"))
+
+
+def test_a_page_comes_with_the_number_of_all_matches(reader):
+    found = CaseFilter(search="refund", sort="order")
+    assert list_and_count(reader, found, 2, 0) == ([0, 2], 3)
+    assert list_and_count(reader, found, 2, 4) == ([], 3)
+    assert list_and_count(reader, CaseFilter(search="zebra"), 2, 0) == ([], 0)
+    assert list_and_count(reader, CaseFilter(sort="order"), 2, 2) == ([2, 3], 5)
+
+
+def test_the_usual_order_needs_no_sorting(reader):
+    """The index has the expressions of the order; without it a large run is sorted for each page."""
+    statements = []
+    connection = reader._connection
+    connection.set_trace_callback(statements.append)
+    list_positions(reader, CaseFilter(), limit=2)
+    list_positions(reader, CaseFilter(descending=True), limit=2)
+    connection.set_trace_callback(None)
+    assert len(statements) == 2
+    for statement in statements:
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+        assert [row[3] for row in plan] == ["SCAN cases USING INDEX cases_worst"]
+
+
+def test_places_count_only_the_stored_cases(reader):
+    assert position_of_place(reader, 4) == 4
+    assert position_of_place(reader, 5) is None
+    assert places_of(reader, [4, 0]) == [4, 0]
+    reader._connection.execute("DELETE FROM cases WHERE n = 1")
+    assert position_of_place(reader, 1) == 2
+    assert position_of_place(reader, 4) is None
+    assert places_of(reader, [4, 0]) == [3, 0]

@@ -47,6 +47,14 @@ def test_a_row_per_bot_with_best_and_cheapest_marked(three_bots: Any) -> None:
     assert "<script>window.hacked" not in page.text
 
 
+def test_the_result_names_bots_and_not_folders(three_bots: Any) -> None:
+    address = "/many?suite=bot"
+    page = ask(three_bots, f"{address}&format=json").json()
+    assert page["sentence"].startswith("large has the best pass rate")
+    assert page["sentence"].endswith("cheapest of these: small")
+    assert page["sentence"] in ask(three_bots, address).text
+
+
 def test_answers_stand_in_columns_and_disputed_cases_come_first(three_bots: Any) -> None:
     data = ask(three_bots, "/many?run=bot_large&run=bot_poor&format=json").json()
     assert data["pages"] == 2

@@ -19,7 +19,14 @@ _ORIGIN = "http://127.0.0.1:8765"
 
 @pytest.fixture
 def app(tmp_path: Path) -> Any:
-    make_run(tmp_path / "run", map(plain, range(3)), "run", reports=None, commit="a" * 40)
+    make_run(
+        tmp_path / "run",
+        map(plain, range(3)),
+        "run",
+        reports=None,
+        commit="a" * 40,
+        started_by="ana",
+    )
     return make_app(tmp_path, Rules())
 
 
@@ -40,8 +47,11 @@ def test_note_and_tags_are_on_both_pages(app: Any, tmp_path: Path) -> None:
     assert (run["note"], run["tags"]) == (expected.note, ["release", "staging"])
 
 
-def test_the_commit_of_the_suite_is_shown(app: Any) -> None:
-    assert "commit aaaaaaaa" in ask(app, "/").text
+def test_commit_and_person_are_shown(app: Any) -> None:
+    page = ask(app, "/").text
+    assert "commit aaaaaaaa" in page
+    assert ", by ana<" in page
+    assert ask(app, "/run/run?tab=about&format=json").json()["setup"]["started by"] == "ana"
     assert ask(app, "/run/run?tab=about&format=json").json()["setup"]["commit"] == "a" * 12
 
 

@@ -168,8 +168,6 @@ def _changed_parts(pairs: Pairs) -> Iterator[str]:
     """The parts of the setup that differ and matter for what both runs measured."""
     a = pairs.a
     b = pairs.b
-    metrics = pairs.metrics()
-    needed = {keyword for name in metrics for keyword in _keywords(name)}
     for part in (*SCORING, "settings"):
         if part == _METRIC_SETTINGS:
             has_changed = _has_other_settings(a, b)
@@ -177,13 +175,19 @@ def _changed_parts(pairs: Pairs) -> Iterator[str]:
             has_changed = a.fingerprint.get(part, "") != b.fingerprint.get(part, "")
         if not has_changed:
             continue
-        if part in _NEEDED_BY and _NEEDED_BY[part] not in needed:
+        # Only now: finding the metrics imports their modules, and mostly nothing has changed.
+        if part in _NEEDED_BY and not _is_needed(_NEEDED_BY[part], pairs.metrics()):
             continue
         if part == "metrics" and _has_only_more_metrics(a, b):
             continue
         yield part
     if any(b.criteria.get(name, digest) != digest for name, digest in a.criteria.items()):
         yield _CRITERIA
+
+
+def _is_needed(keyword: str, metrics: Sequence[str]) -> bool:
+    """Whether one of the metrics takes this argument, such as the judge."""
+    return any(keyword in _keywords(name) for name in metrics)
 
 
 def _has_other_settings(a: Side, b: Side) -> bool:
@@ -208,7 +212,7 @@ def _has_only_more_metrics(a: Side, b: Side) -> bool:
         return False
     # The fingerprint covers the whole list. Where both are made of the installed versions, the
     # metrics that both have are the same; otherwise nobody can tell.
-    return a.has_current_metrics and b.has_current_metrics
+    return a.has_current_metrics() and b.has_current_metrics()
 
 
 def _changed_settings(old: object, new: object, name: str = "") -> Iterator[str]:

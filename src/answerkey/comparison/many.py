@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -110,12 +110,20 @@ class ManyRuns:
     @property
     def sentence(self) -> str:
         """The result in one sentence."""
-        level = [row.run for row in self.rows if row.standing is Standing.NOT_WORSE]
-        text = f"{self.best.run} has the best {self.measure} ({self.format_value(self.best)})"
+        return self.name_result({})
+
+    def name_result(self, titles: Mapping[str, str]) -> str:
+        """The result in one sentence, with titles for the runs that have one."""
+
+        def title_of(row: ManyRow) -> str:
+            return titles.get(row.run) or row.run
+
+        level = [title_of(row) for row in self.rows if row.standing is Standing.NOT_WORSE]
+        text = f"{title_of(self.best)} has the best {self.measure} ({self.format_value(self.best)})"
         if level:
             text += f"; no detectable difference: {', '.join(level)}"
         if self.cheapest:
-            text += f"; cheapest of these: {self.cheapest.run}"
+            text += f"; cheapest of these: {title_of(self.cheapest)}"
         return text
 
     def format_value(self, row: ManyRow) -> str:
@@ -166,7 +174,7 @@ def rank_sides(sides: Sequence[Side]) -> ManyRuns:
 
 def _choose_measure(sides: Sequence[Side]) -> str:
     """The pass rate where every run has verdicts, else the first metric that all runs have."""
-    if all(any(not math.isnan(value) for value in side.passed) for side in sides):
+    if all(side.has_verdicts for side in sides):
         return PASS_RATE
     for name in sides[0].metrics:
         if all(name in side.metrics for side in sides):

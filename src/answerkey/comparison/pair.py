@@ -7,8 +7,9 @@ This module is the only one of the package that reads runs. Outcomes are read on
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from math import isnan, nan
 from pathlib import Path
@@ -45,7 +46,7 @@ class Side:
     scale: float | None = None
     settings: dict[str, object] = field(default_factory=dict[str, object])
     criteria: dict[str, str] = field(default_factory=dict[str, str])
-    has_current_metrics: bool = True
+    has_current_metrics: Callable[[], bool] = lambda: True
     cluster: str = ""
     repeats: int = 1
     flaky: set[str] = field(default_factory=set[str])
@@ -73,6 +74,11 @@ class Side:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether a profile decided at least one case."""
+        return any(not isnan(value) for value in self.passed)
 
     def add(self, outcome: Outcome, by: str = "") -> None:
         """Append one outcome; `by` names the column that groups the cases."""
@@ -245,7 +251,7 @@ def _add_setup(side: Side, manifest: Manifest, profile: Profile | None, finished
     side.scale = profile.scale if profile else None
     side.repeats = settings.run.repeats
     side.criteria = {each.name: digest_of(to_json(each)) for each in manifest.criteria}
-    side.has_current_metrics = _has_current_metrics(manifest)
+    side.has_current_metrics = partial(_has_current_metrics, manifest)
     side.settings = {
         "target": settings.target,
         "judge": settings.judge,

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from answerkey.text import CITATION
+
 LONGEST = 20_000  # longer texts are cut before they are compared
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _EDGES = re.compile(r"^\W+|\W+$")
@@ -107,7 +109,8 @@ def marked_answer(
 
 
 def _bare_words(text: str) -> set[str]:
-    return {_bare_word(piece) for piece in text.split()} - {""}
+    # "[1, 3]" names passages: these are no numbers of the answer.
+    return {_bare_word(piece) for piece in CITATION.sub(" ", text).split()} - {""}
 
 
 def _has_digit(word: str) -> bool:
@@ -115,7 +118,7 @@ def _has_digit(word: str) -> bool:
 
 
 def _bare_word(piece: str) -> str:
-    return _EDGES.sub("", piece).casefold()
+    return _EDGES.sub("", CITATION.sub("", piece)).casefold()
 
 
 class _Parts:

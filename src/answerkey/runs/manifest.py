@@ -23,7 +23,7 @@ from answerkey.types import Profile, Requirement
 
 MANIFEST = "run.json"
 IN_PROGRESS = "in progress"  # `partial` in run.json until the run ends
-_WRITTEN_IF_SET = ("suite_from_run", "folder", "order", "commit", "records")
+_WRITTEN_IF_SET = ("suite_from_run", "folder", "order", "commit", "started_by", "records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class Manifest:
     """run.json. `partial` says why the run is incomplete; `records` are counted at its end, so that a loss is noticed.
     `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite.
     `columns` are those of the user's data: our name to theirs. `order` is a hash of the cases in their order.
-    `commit` was checked out where the suite lies. `damage` is found when the run is read, and not written."""
+    `commit` was checked out where the suite lies; `started_by` is the name of who started the run.
+    `damage` is found when the run is read, and not written."""
 
     format: int = 1
     name: str
@@ -87,6 +88,7 @@ class Manifest:
     folder: str | None = None
     order: str | None = None
     commit: str | None = None
+    started_by: str | None = None
     records: dict[str, int] | None = None
     damage: str = ""
 

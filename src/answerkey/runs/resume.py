@@ -28,6 +28,7 @@ from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
 from answerkey.runs.shards import take_over_shards
 from answerkey.runs.source_commit import source_commit
+from answerkey.runs.started_by import starter_name
 from answerkey.runs.state import Progress, RunState
 from answerkey.runs.store import (
     FolderStore,
@@ -180,8 +181,13 @@ def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     else:
         beside = None
     manifest = manifest_of(prepared, now.isoformat(timespec="milliseconds"))
-    commit = source_commit(suite.folder)
-    return replace(manifest, suite_from_run=beside, folder=folder.name, commit=commit)
+    return replace(
+        manifest,
+        suite_from_run=beside,
+        folder=folder.name,
+        commit=source_commit(suite.folder),
+        started_by=starter_name(),
+    )
 
 
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
@@ -222,6 +228,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             suite_from_run=manifest.suite_from_run,
             folder=manifest.folder,
             commit=source_commit(prepared.suite.folder),
+            started_by=manifest.started_by,
             changes=(
                 *manifest.changes,
                 AcceptedChange(datetime.now(UTC).isoformat(timespec="seconds"), changed),

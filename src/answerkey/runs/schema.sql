@@ -68,6 +68,10 @@ CREATE INDEX cases_status ON cases (status);
 CREATE INDEX cases_route ON cases (route);
 CREATE INDEX cases_type ON cases (type);
 CREATE INDEX cases_reason ON cases (reason);
+-- The usual order of lists: errors, failed cases with the lowest score first, passed ones, those without a verdict.
+CREATE INDEX cases_worst ON cases (
+    status IN ('SCORED', 'UNSCORED'), status <> 'ERROR', passed, coalesce(score, 0.0), n
+);
 
 -- One row per case and metric. A value of NULL with state `not applicable` or `error` is no zero.
 CREATE TABLE scores (

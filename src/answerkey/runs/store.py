@@ -310,13 +310,16 @@ def _open_reader(folder: Path, state: str) -> RunReader:
     connection = open_to_read(folder)
     # A run that is still written changes all the time; SQLite takes care of that file.
     is_closed = not path.with_name(f"{DATABASE}-wal").exists()
-    if (
-        is_closed
-        and path.stat().st_size <= MOST_CHECKED
-        and is_damaged(connection, manifest.repeats)
-    ):
+    if is_closed and path.stat().st_size <= MOST_CHECKED and _is_damaged(folder, state):
         return _OwnReader(_salvage_copy(connection, manifest), manifest.repeats, path)
     return _OwnReader(connection, manifest.repeats, path)
+
+
+# The check takes as long as reading the run; a table of twenty runs would repeat it for each.
+@lru_cache(maxsize=512)
+def _is_damaged(folder: Path, state: str) -> bool:
+    with closing(open_to_read(folder)) as connection:
+        return is_damaged(connection, stored_manifest(folder).repeats)
 
 
 def _temporary_database() -> sqlite3.Connection:

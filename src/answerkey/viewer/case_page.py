@@ -11,11 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from answerkey.calibrate.labels import column_label, read_run_labels
 from answerkey.errors import InputError
 from answerkey.reports.case_details import describe_case
-from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.reports.word_marks import WordMarks, compare_words
-from answerkey.runs.store import profile_of
+from answerkey.runs.case_list import count_cases, places_of, position_of_place
+from answerkey.runs.run_reader import RunReader
+from answerkey.runs.store import open_reader, profile_of
 from answerkey.types import Outcome
-from answerkey.viewer.case_query import read_query, select
+from answerkey.viewer.case_query import read_query, select_positions
 from answerkey.viewer.corrections import CORRECTIONS, add_correction, read_corrections
 from answerkey.viewer.forms import labeller_name, read_form
 from answerkey.viewer.library import requested_run
@@ -31,28 +32,30 @@ LONGEST_TEXT = 20_000
 def case_page(request: Request) -> Response:
     """Long texts are cut on the page, but not with `full`; the JSON is always complete."""
     library, _ = requested_run(request)
-    folder, rows, n = requested_case(request)
+    folder, outcome, n = requested_case(request)
     query = read_query(request.query_params)
     is_whole = wants_json(request) or "full" in request.query_params
     longest = None if is_whole else LONGEST_TEXT
-    matching = select(folder, query)
-    place = matching.index(n) if n in matching else None
-    outcome = read_outcome(folder, rows, n)
+    reader = open_reader(folder)
+    matching = select_positions(folder, query)
+    position = position_of_place(reader, n)
+    place = matching.index(position) if position in matching else None
+    case_id = outcome.case.id
     data: dict[str, object] = {
         "run": library.key(folder),
         "n": n,
         "case": describe_case(outcome, profile_of(folder), longest),
-        "label": read_run_labels(folder).of(rows.id[n], labeller_name(request)),
+        "label": read_run_labels(folder).of(case_id, labeller_name(request)),
         "place": place,  # among the cases of the present filter
         "found": len(matching),
-        "previous": _neighbour(matching, place, -1),
-        "next": _neighbour(matching, place, 1),
+        "previous": _neighbour(reader, matching, place, -1),
+        "next": _neighbour(reader, matching, place, 1),
         "query": query.address(),
         "saved": "saved" in request.query_params,
-        "correction": read_corrections(folder).get(rows.id[n]),
+        "correction": read_corrections(folder).get(case_id),
         "corrections_file": str(folder / CORRECTIONS),
         "data_label": column_label(outcome.case),
-        "regression": regression_answer(library.root, rows.id[n]),
+        "regression": regression_answer(library.root, case_id),
         "regression_file": str(library.root / REGRESSIONS),
     }
     return respond(request, "case.html", data, **_texts(request, outcome, longest))
@@ -94,11 +97,10 @@ def _texts(request: Request, outcome: Outcome, longest: int | None) -> dict[str,
 
 async def correct_expected(request: Request) -> Response:
     """Keep the expected answer of the form in corrections.jsonl; an empty one takes it back."""
-    folder, rows, n = requested_case(request)
+    folder, outcome, _ = requested_case(request)
     form = await read_form(request)
-    case = read_outcome(folder, rows, n).case
     person = labeller_name(request)
-    add_correction(folder, case, form.get("expected", ""), person)
+    add_correction(folder, outcome.case, form.get("expected", ""), person)
     address = read_query(request.query_params).address()
     case_address = request.url.path.removesuffix("/expected")
     return RedirectResponse(f"{case_address}{address}#expected", 303)
@@ -107,27 +109,28 @@ async def correct_expected(request: Request) -> Response:
 async def keep_regression_case(request: Request) -> Response:
     """Write the case with the expected answer of the form to regressions.jsonl."""
     library, _ = requested_run(request)
-    folder, rows, n = requested_case(request)
+    folder, outcome, _ = requested_case(request)
     form = await read_form(request)
-    outcome = read_outcome(folder, rows, n)
-    source = f"{library.key(folder)}, case {rows.id[n]}"
+    source = f"{library.key(folder)}, case {outcome.case.id}"
     add_regression_case(library.root, outcome.case, form.get("expected", ""), source)
     address = read_query(request.query_params).address()
     return RedirectResponse(f"{request.url.path.removesuffix('/regression')}{address}", 303)
 
 
-def _neighbour(places: list[int], at: int | None, step: int) -> int | None:
-    """The case before or after this one in the present order."""
-    if at is None or not 0 <= at + step < len(places):
+def _neighbour(reader: RunReader, positions: list[int], at: int | None, step: int) -> int | None:
+    """The place of the case before or after this one in the present order."""
+    if at is None or not 0 <= at + step < len(positions):
         return None
-    return places[at + step]
+    return places_of(reader, [positions[at + step]])[0]
 
 
-def requested_case(request: Request) -> tuple[Path, Rows, int]:
-    """The run, its rows and the position of the case in the address."""
+def requested_case(request: Request) -> tuple[Path, Outcome, int]:
+    """The run, the case in the address, and its place among those that were run."""
     _, folder = requested_run(request)
     n = int(request.path_params["n"])
-    rows = read_rows(folder)
-    if n >= len(rows):
-        raise InputError(f"no case {n} here: the run has {len(rows)}")
-    return folder, rows, n
+    reader = open_reader(folder)
+    position = position_of_place(reader, n)
+    if position is None:
+        raise InputError(f"no case {n} here: the run has {count_cases(reader)}")
+    (outcome,) = reader.at([position])
+    return folder, outcome, n

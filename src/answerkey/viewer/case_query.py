@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,13 +15,13 @@ from answerkey.errors import InputError
 from answerkey.runs.case_list import (
     FACETS,
     CaseFilter,
-    count_cases,
     count_values,
+    list_and_count,
     list_positions,
     metric_names,
 )
 from answerkey.runs.run_reader import RunReader
-from answerkey.runs.store import file_state, open_reader
+from answerkey.runs.store import open_reader
 from answerkey.text import printable
 
 PAGE = 100
@@ -96,41 +94,18 @@ def select_page(folder: Path, query: CaseQuery) -> CasePage:
     """The page of a query; the last page where it asks for a later one."""
     reader = open_reader(folder)
     chosen = _filter(folder, reader, query)
-    # A search reads all texts: once for both the number of cases and the page.
-    if query.q:
-        matching = list_positions(reader, chosen)
-    else:
-        matching = None
-    if matching is None:
-        count = count_cases(reader, chosen)
-    else:
-        count = len(matching)
+    positions, count = list_and_count(reader, chosen, PAGE, (query.page - 1) * PAGE)
     pages = max(1, -(-count // PAGE))
     page = min(query.page, pages)
-    first = (page - 1) * PAGE
-    if matching is None:
-        return CasePage(list_positions(reader, chosen, PAGE, first), count, page, pages)
-    return CasePage(matching[first : first + PAGE], count, page, pages)
+    if page < query.page:
+        positions = list_positions(reader, chosen, PAGE, (page - 1) * PAGE)
+    return CasePage(positions, count, page, pages)
 
 
-def select(folder: Path, query: CaseQuery) -> list[int]:
-    """The places, among all cases of the run, of those that match, in the query's order."""
+def select_positions(folder: Path, query: CaseQuery) -> list[int]:
+    """The positions of all cases that match, in the query's order."""
     reader = open_reader(folder)
-    return places_of(folder, list_positions(reader, _filter(folder, reader, query)))
-
-
-def places_of(folder: Path, positions: list[int]) -> list[int]:
-    """The places of these cases among all that were run; addresses have these."""
-    stored = _stored_positions(folder.absolute(), file_state(folder))
-    if not stored or stored[-1] == len(stored) - 1:
-        return positions
-    return [bisect_left(stored, n) for n in positions]
-
-
-# A run may have stopped in the middle, so that a case's place is not its position in the suite.
-@lru_cache(maxsize=4)
-def _stored_positions(folder: Path, state: str) -> list[int]:
-    return list_positions(open_reader(folder), CaseFilter(sort="order"))
+    return list_positions(reader, _filter(folder, reader, query))
 
 
 def _filter(folder: Path, reader: RunReader, query: CaseQuery) -> CaseFilter:

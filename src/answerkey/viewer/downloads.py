@@ -16,11 +16,11 @@ from answerkey.errors import InputError
 from answerkey.files import json_line
 from answerkey.reports.csv import ResultsCsv
 from answerkey.reports.result_columns import ResultColumns
-from answerkey.reports.rows import read_outcome, read_rows
 from answerkey.runs.manifest import stored_manifest
 from answerkey.runs.records import result_line
+from answerkey.runs.store import open_reader
 from answerkey.types import Outcome
-from answerkey.viewer.case_query import read_query, select
+from answerkey.viewer.case_query import read_query, select_positions
 from answerkey.viewer.corrections import apply_correction, read_corrections
 from answerkey.viewer.library import RunLibrary, requested_run
 
@@ -53,9 +53,8 @@ def export_cases(request: Request) -> Response:
     kind = request.path_params["kind"]
     if kind not in _MEDIA_TYPES:
         raise InputError(f'no export "{kind}": csv, jsonl and corrected are available')
-    rows = read_rows(folder)
-    places = select(folder, read_query(request.query_params))
-    outcomes = (read_outcome(folder, rows, n) for n in places)
+    query = read_query(request.query_params)
+    outcomes = open_reader(folder).at(select_positions(folder, query))
     if kind == "corrected":
         corrections = read_corrections(folder)
         outcomes = (apply_correction(outcome, corrections) for outcome in outcomes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
@@ -24,7 +25,8 @@ from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.case_details import describe_blind
 from answerkey.reports.headline import corrected_line
-from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.reports.rows import read_rows_at
+from answerkey.runs.run_reader import RunReader
 from answerkey.runs.store import file_state, open_reader
 from answerkey.viewer.case_page import LONGEST_TEXT, requested_case
 from answerkey.viewer.case_query import read_query
@@ -40,14 +42,14 @@ _CASES_TO_SEE = 50  # of a run, to find out whether its data has labels
 
 async def label_case(request: Request) -> Response:
     """Keep a person's label and note, then show the case again, or the address in `next`."""
-    folder, rows, n = requested_case(request)
+    folder, outcome, _ = requested_case(request)
     form = await read_form(request)
     value = form.get("label", "")
     if value not in LABEL_VALUES:
         hint = did_you_mean(value, LABEL_VALUES)
         raise InputError(f'label: expected right, wrong or nothing, got "{value[:40]}"{hint}')
     person = form.get("by", labeller_name(request)).strip()
-    add_label(folder, rows.id[n], LABEL_VALUES[value], form.get("note", "").strip(), person)
+    add_label(folder, outcome.case.id, LABEL_VALUES[value], form.get("note", "").strip(), person)
     following = form.get("next", "")
     # Only a page of the desk: any other address in the form could lead to a foreign site.
     if following.startswith("/label/"):
@@ -58,20 +60,47 @@ async def label_case(request: Request) -> Response:
     return RedirectResponse(f"{case_address}{address}{joint}saved=1", 303)
 
 
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    """The columns of all cases that the order of labels depends on, in case order."""
+
+    positions: list[int]
+    ids: list[str]
+    quality: list[float | None]
+    passed: list[bool]
+
+
+def _read_verdicts(reader: RunReader) -> _Verdicts:
+    rows = reader.query("SELECT n, id, quality, passed FROM cases ORDER BY n")
+    cases = _Verdicts(
+        positions=[row[0] for row in rows],
+        ids=[row[1] for row in rows],
+        quality=[row[2] for row in rows],
+        passed=[bool(row[3]) for row in rows],
+    )
+    # An id with half a surrogate pair is escaped in its column.
+    for place, case in enumerate(cases.ids):
+        if "\\ud" in case:
+            (outcome,) = reader.at([cases.positions[place]])
+            cases.ids[place] = outcome.case.id
+    return cases
+
+
 def label_page(request: Request) -> Response:
     """The next case for this person, or the one of the address; `decide` settles a disagreement."""
     library, folder = requested_run(request)
-    rows = read_rows(folder)
+    reader = open_reader(folder)
+    cases = _read_verdicts(reader)
     labels = read_run_labels(folder)
     person = labeller_name(request)
     is_decision = "decide" in request.query_params
-    n = _requested_place(request, rows)
+    n = _requested_place(request, len(cases.ids))
     if n is None:
-        n = _next_place(rows, labels, person)
+        n = _next_place(cases, labels, person)
     between = labels.agreement()
     majority = {**_column_labels(folder, file_state(folder)), **labels.by_majority()}
-    corrected = rate_of_cases(rows.id, rows.quality, rows.passed, majority)
-    places = {case: place for place, case in enumerate(rows.id)}
+    corrected = rate_of_cases(cases.ids, cases.quality, cases.passed, majority)
+    places = {case: place for place, case in enumerate(cases.ids)}
     data: dict[str, object] = {
         "run": library.key(folder),
         "n": n,
@@ -83,7 +112,7 @@ def label_page(request: Request) -> Response:
         "given": {},
         # Over the labels, not the cases: a run may have 100,000 cases and ten labels.
         "done": sum(person in labels.of_case(case) for case in labels.by_case if case in places),
-        "total": len(rows),
+        "total": len(cases.ids),
         "disagreements": [
             {"n": places[case], "id": case} for case in labels.disagreements() if case in places
         ],
@@ -98,20 +127,21 @@ def label_page(request: Request) -> Response:
             }
             for pair in between.pairs
         ],
-        "metrics": _metric_agreement(rows, majority),
-        "rate": _share(rows.passed),
+        "metrics": _metric_agreement(folder, cases, majority),
+        "rate": _share(cases.passed),
         "corrected": corrected,
         "corrected_line": corrected_line(corrected) if corrected else "",
         "from_column": len(_column_labels(folder, file_state(folder))),
         "decision": DECISION,
     }
     if n is not None:
-        own = labels.of(rows.id[n], DECISION if is_decision else person)
-        data["case"] = describe_blind(read_outcome(folder, rows, n), LONGEST_TEXT)
+        own = labels.of(cases.ids[n], DECISION if is_decision else person)
+        (outcome,) = reader.at([cases.positions[n]])
+        data["case"] = describe_blind(outcome, LONGEST_TEXT)
         data["label"] = own.label
         data["note"] = own.note
         if is_decision:
-            data["given"] = labels.of_case(rows.id[n])
+            data["given"] = labels.of_case(cases.ids[n])
     return respond(request, "label.html", data)
 
 
@@ -128,30 +158,30 @@ async def set_labeller(request: Request) -> Response:
     return reply
 
 
-def _requested_place(request: Request, rows: Rows) -> int | None:
+def _requested_place(request: Request, count: int) -> int | None:
     text = request.query_params.get("case")
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and int(text) < len(rows)):
-        raise InputError(f"no case {text} here: the run has {len(rows)}")
+    if not (text.isascii() and text.isdigit() and int(text) < count):
+        raise InputError(f"no case {text} here: the run has {count}")
     return int(text)
 
 
-def _next_place(rows: Rows, labels: RunLabels, person: str) -> int | None:
+def _next_place(cases: _Verdicts, labels: RunLabels, person: str) -> int | None:
     """The next case that this person has not labelled.
 
     Cases that somebody else labelled come within the same order, so that two people overlap early.
     """
     labelled = {case for case, people in labels.by_case.items() if person in people}
     values: dict[int, float] = {}
-    for n, case in enumerate(rows.id):
+    for n, case in enumerate(cases.ids):
         if case not in labelled:
             continue
         value = labels.of(case, person).label
         if value is not None:
             values[n] = value
-    order = label_order(rows.quality, rows.passed, values)
-    return next((n for n in order if rows.id[n] not in labelled), None)
+    order = label_order(cases.quality, cases.passed, values)
+    return next((n for n in order if cases.ids[n] not in labelled), None)
 
 
 @lru_cache(maxsize=16)
@@ -175,10 +205,15 @@ def _share(passed: Sequence[bool]) -> float | None:
     return sum(passed) / len(passed) if passed else None
 
 
-def _metric_agreement(rows: Rows, labels: Mapping[str, float]) -> list[dict[str, object]]:
+def _metric_agreement(
+    folder: Path, cases: _Verdicts, labels: Mapping[str, float]
+) -> list[dict[str, object]]:
     """AUROC of each metric with the labels, highest first, once there are right and wrong ones."""
     import numpy as np
 
+    # Only the labelled cases: a run may have 100,000 and ten labels.
+    positions = zip(cases.positions, cases.ids, strict=True)
+    rows = read_rows_at(folder, [n for n, case in positions if case in labels])
     agreements: list[tuple[float, str, int]] = []
     for name, column in {"score": rows.score, **rows.metrics}.items():
         pairs = [

@@ -146,6 +146,7 @@ class RunLibrary:
             note=note.note,
             tags=note.tags,
             commit=manifest.commit or "",
+            started_by=manifest.started_by or "",
         )
         if summary is None:
             return entry
@@ -202,6 +203,7 @@ class RunEntry:
     note: str = ""
     tags: tuple[str, ...] = ()
     commit: str = ""
+    started_by: str = ""
     kinds: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
     @property

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from answerkey.comparison.many import PASS_RATE, ManyRuns, rank_sides
 from answerkey.comparison.pair import Side
-from answerkey.comparison.table_side import load_table_side
+from answerkey.comparison.table_side import load_table_sides
 from answerkey.reports.chart_style import Spec, add_title, load_chart
 from answerkey.reports.many import format_difference
 from answerkey.runs.store import file_state
@@ -38,6 +38,7 @@ def many_page(request: Request) -> Response:
         "entries": entries,
         "chosen": keys,
         "bots": bots,
+        "sentence": "",
         "table": None,
         "differences": {},
         "charts": {},
@@ -48,16 +49,16 @@ def many_page(request: Request) -> Response:
     if len(keys) < 2:
         return respond(request, "many.html", data)
     folders = [library.run(key) for key in keys]
-    sides = [
-        _read_side(folder, key, file_state(folder))
-        for folder, key in zip(folders, keys, strict=True)
-    ]
+    sides = _read_sides(tuple(folders), tuple(map(file_state, folders)))
+    for side, key in zip(sides, keys, strict=True):
+        side.name = key
     table = rank_sides(sides)
     by_name = {side.name: side for side in sides}
     ordered = [by_name[row.run] for row in table.rows]
     pages = max(1, -(-len(ordered[0]) // _CASES_PER_PAGE))
     page = min(read_page(request.query_params), pages)
     data |= {
+        "sentence": table.name_result(bots),
         "table": table.to_json(),
         "differences": {row.run: format_difference(table, row) for row in table.rows},
         "charts": cost_chart(table, bots),
@@ -94,11 +95,11 @@ def newest_per_bot(entries: Sequence[RunEntry], suite: str) -> list[str]:
     return list(newest.values())
 
 
-@lru_cache(maxsize=64)
-def _read_side(folder: Path, name: str, state: str) -> Side:
-    side = load_table_side(folder)
-    side.name = name
-    return side
+# Turning a page must not read the runs again. `states` is part of the key: a run that changed
+# since is read anew.
+@lru_cache(maxsize=2)
+def _read_sides(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[Side]:
+    return load_table_sides(folders)
 
 
 def cost_chart(table: ManyRuns, bots: dict[str, str]) -> dict[str, Spec]:

@@ -36,6 +36,13 @@ def page_template(name: str) -> Template:
     return template_environment("answerkey.viewer").get_template(name)
 
 
+def load_templates() -> None:
+    """Compile all templates, or read them compiled from the cache folder."""
+    environment = template_environment("answerkey.viewer")
+    for name in environment.list_templates(extensions=["html"]):
+        environment.get_template(name)
+
+
 def wants_json(request: Request) -> bool:
     return request.query_params.get("format") == "json"
 

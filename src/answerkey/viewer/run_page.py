@@ -17,7 +17,7 @@ from answerkey.reports.run_charts import run_charts
 from answerkey.reports.variants import COLUMNS, variant_notes, variant_rows
 from answerkey.reports.word_marks import marked_answer
 from answerkey.robustness.record import read_variants
-from answerkey.runs.case_list import count_cases
+from answerkey.runs.case_list import count_cases, places_of
 from answerkey.runs.manifest import Manifest
 from answerkey.runs.store import open_reader, profile_of, read_manifest
 from answerkey.runs.summary import Summary
@@ -29,7 +29,6 @@ from answerkey.viewer.case_query import (
     CaseQuery,
     Facets,
     facets,
-    places_of,
     read_query,
     select_page,
 )
@@ -113,7 +112,7 @@ def run_page(request: Request) -> Response:
             _table_row(rows.n.index(n), outcome, rows, profile, labels)
             | {"n": place, "own": _own_cells(outcome, own_columns)}
             for n, place, outcome in zip(
-                positions, places_of(folder, positions), outcomes, strict=True
+                positions, places_of(reader, positions), outcomes, strict=True
             )
         ],
         "addresses": _addresses(query, rows, values, page.page, page.pages),
@@ -155,6 +154,7 @@ def _describe_setup(manifest: Manifest) -> dict[str, str]:
         "profile": (manifest.profile or {}).get("name"),
         "metrics": ", ".join(manifest.metrics),
         "cases": ", ".join(settings.cases),
+        "started by": manifest.started_by,
         "commit": (manifest.commit or "")[:12],
         "selected": describe_selection(settings.selection),
         "rescored from": manifest.rescore_of,

@@ -11,11 +11,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from answerkey.errors import AnswerkeyError, SettingsError
-from answerkey.reports.rows import read_rows
+from answerkey.runs.store import open_reader
 from answerkey.viewer.app import DAMAGE, make_app
 from answerkey.viewer.guard import Rules, is_loopback
 from answerkey.viewer.library import RunLibrary
-from answerkey.viewer.render import page_template
+from answerkey.viewer.render import load_templates
 
 _PORT = 8765
 _ANY_ADDRESS = ("0.0.0.0", "::")
@@ -51,12 +51,12 @@ def serve_viewer(
 
 
 def _warm_up(library: RunLibrary) -> None:
-    """Read the newest run, which is opened next, while the browser starts."""
-    page_template("run.html")
+    """Import and compile what the first pages need, while the browser starts."""
+    load_templates()
     with suppress(AnswerkeyError, *DAMAGE):
         newest = library.newest_run()
         if newest:
-            read_rows(newest)
+            open_reader(newest)
 
 
 def viewer_address(rules: Rules, port: int) -> str:

@@ -30,6 +30,8 @@ _Values = dict[str, float]  # of one metric in one run, by case
 def mark_best_runs(library: RunLibrary, runs: Sequence[RunEntry]) -> None:
     """Fill in `marks` of runs, newest first: per metric `best`, or `tie` if it may be as good."""
     comparable = [entry for entry in runs if scored_alike(entry, runs[0])]
+    if len(comparable) < 2:
+        return
     folders = tuple(library.run(entry.run) for entry in comparable)
     states = tuple(map(file_state, folders))
     for entry, marks in zip(comparable, _mark_folders(folders, states), strict=True):
