@@ -149,6 +149,9 @@ def _start(ray: Any, cluster: Cluster) -> None:
         if cluster.address:
             ray.init(address=cluster.address, **quiet)
         else:
+            # Ray gives its workers the lowest priority but four, which protects the other users of
+            # a cluster; here they would get a fraction of what the processes of --jobs get.
+            os.environ.setdefault("RAY_worker_niceness", "0")
             ray.init(num_cpus=cluster.workers or os.cpu_count() or 1, **here, **quiet)
     # Ray raises a bare Exception where its processes take too long to start.
     except Exception as error:
