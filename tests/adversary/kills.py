@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -357,50 +357,95 @@ def kill_sharded(world: World, rng: Random, counts: Counter[str]) -> None:
     counts["stray"] += len(_strays(Path(out)))
 
 
-def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) -> None:
-    """A run on Ray, killed from outside with all its processes after a while, then resumed."""
+RAY_QUESTIONS = 60  # eight shards for two workers
+RAY_ASKING = 4  # questions at the same time, two in each worker
+RAY_BOT = """
+import os, signal, time
+from pathlib import Path
+FOLDER = Path(__file__).parent
+def answer(question):
+    with open(FOLDER / "asked-on-ray.txt", "a") as file:
+        file.write(question + "\\n")
+    time.sleep(0.02)
+    kill = FOLDER / f"kill-{question}"
+    if kill.exists():
+        kill.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "It is " + question
+"""
+
+
+def kill_ray(rng: Random, counts: Counter[str], seconds: float) -> None:
+    """A live run on Ray, of which either a worker is killed, or everything at once from outside."""
     out = f"ray{counts['kills']}"
-    command = [
-        sys.executable,
-        "-m",
-        "answerkey",
-        "run",
-        "recorded.toml",
-        "--engine",
-        "ray",
-        "--no-charts",
-        "--quiet",
-        "--out",
-        out,
-    ]
-    rows = _write_recorded(RECORDED)
-    env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    with Path("errors.txt").open("a") as errors:
-        child = subprocess.Popen(
-            command, env=env, stdout=errors, stderr=errors, start_new_session=True
-        )
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and child.poll() is None:
-            if list(Path(out).glob("*/run.json")):  # it has begun: at most a moment more
-                until = min(until, time.monotonic() + rng.uniform(0, 8))
-            time.sleep(0.05)
-        counts["killed in Ray"] += child.poll() is None
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        counts["kills"] += 1
-        run = _newest(Path(out))
-        kept = set(_stored_with_shards(run))
-        again = [*command, *(["--resume"] if run else [])]
-        code = subprocess.run(
-            again, env=env, stdout=errors, stderr=errors, check=False, timeout=300
-        ).returncode
+    ids = _write_live_on_ray()
+    asked = Path("asked-on-ray.txt")
+    asked.write_text("")
+    counts["kills"] += 1
+    if rng.random() < 0.6:
+        Path(f"kill-Q{rng.randrange(RAY_QUESTIONS)}").touch()
+        code = _start_on_ray(out).wait(seconds)
+        counts["killed workers of Ray"] += not list(Path().glob("kill-Q*"))
+    else:
+        run = _start_on_ray(out)
+        _kill_in_the_middle(run, asked, rng, seconds)
+        counts["killed in Ray"] += run.returncode == -signal.SIGKILL
+        kept = set(_stored_with_shards(_newest(Path(out))))
+        resumed = _start_on_ray(out, *(["--resume"] if _newest(Path(out)) else []))
+        code = resumed.wait(seconds)
+        counts["lost"] += len(kept - set(_stored_with_shards(_newest(Path(out)))))
     counts["not continued"] += code != 0
     if code:
         print("Ray", code, Path("errors.txt").read_text()[-1500:], file=sys.stderr)
-    ids = _stored_with_shards(_newest(Path(out)))
-    counts["lost"] += len(rows) - len(set(ids)) + len(kept - set(ids))
-    counts["doubled"] += len(ids) - len(set(ids))
+    stored = _stored_with_shards(_newest(Path(out)))
+    counts["lost"] += len(set(ids) - set(stored))
+    counts["doubled"] += len(stored) - len(set(stored))
+    questions = Counter(asked.read_text().splitlines())
+    again = questions.total() - len(questions)
+    counts["asked again on Ray"] += again
+    counts["asked again on Ray, most"] = max(counts["asked again on Ray, most"], again)
+    counts["asked too often"] += again > RAY_ASKING
     counts["stray"] += len(_strays(Path(out)))
+
+
+def _write_live_on_ray() -> list[str]:
+    """Writes live.toml with a bot that kills its process when a file says so; returns the ids."""
+    ids = [f"q{n}" for n in range(RAY_QUESTIONS)]
+    rows = [{"id": id, "question": f"Q{n}", "expected": f"It is Q{n}"} for n, id in enumerate(ids)]
+    Path("live.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("ray_bot.py").write_text(RAY_BOT)
+    Path("live.toml").write_text(
+        f'cases = ["live.jsonl"]\nmetrics = ["exact_match"]\nembedding = "none"\n'
+        f'[run]\nworkers = {RAY_ASKING}\n[target]\ncall = "ray_bot:answer"\n'
+    )
+    return ids
+
+
+def _start_on_ray(out: str, *more: str) -> subprocess.Popen[bytes]:
+    arguments = ["run", "live.toml", "--engine", "ray", "--no-charts", "--quiet", "--out", out]
+    with Path("errors.txt").open("a") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", "answerkey", *arguments, *more],
+            env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+            stdout=errors,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def _kill_in_the_middle(
+    run: subprocess.Popen[bytes], asked: Path, rng: Random, seconds: float
+) -> None:
+    """Kill a run with all its processes when it has asked some number of questions."""
+    enough = rng.randrange(RAY_QUESTIONS)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and run.poll() is None:
+        if len(asked.read_text().splitlines()) >= enough and enough > 0:
+            break
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):  # it may have ended just now
+        os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
 
 
 def _stored_with_shards(run: Path | None) -> list[str]:
@@ -421,7 +466,7 @@ def kill_many(kills: int, seed: int, on_ray: int, sharded: int = 0) -> Counter[s
         for _ in range(sharded):
             kill_sharded(world, rng, counts)
         for _ in range(on_ray):
-            kill_ray(world, rng, counts, 60)
+            kill_ray(rng, counts, 300)
         os.chdir("/")
     return counts
 
