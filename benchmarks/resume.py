@@ -22,8 +22,9 @@ from pathlib import Path
 
 from answerkey.runs.execute import execute_suite
 from answerkey.runs.manifest import write_manifest
+from answerkey.runs.repair import prepare_resume
 from answerkey.runs.resume import finished_before
-from answerkey.runs.store import prepare_resume, read_manifest
+from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import load_suite
 from benchmarks.peers import processor_seconds
 from benchmarks.scoring import METRICS, make_cases

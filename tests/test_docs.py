@@ -200,6 +200,17 @@ def test_contributing_says_where_modules_are_tested() -> None:
             assert has_file or name in listed or f"{package}/" in listed, f"{name} is not tested"
 
 
+def test_the_map_of_the_run_package_names_every_module_and_no_other() -> None:
+    import answerkey.runs
+
+    text = answerkey.runs.__doc__ or ""
+    modules = {path.stem for path in (ROOT / "src/answerkey/runs").glob("[!_]*.py")}
+    assert {name for name in modules if not re.search(rf"\b{name}\b", text)} == set()
+    # The first word of a line of a list, or a name in backticks.
+    listed = re.findall(r"^    ([a-z_0-9]+)(?= )|`([a-z_0-9]+)`", text, re.MULTILINE)
+    assert {first or second for first, second in listed} - modules == set()
+
+
 def test_the_make_targets_do_what_the_readme_says() -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -14,7 +14,8 @@ from answerkey.calibrate.pass_rate import rate_of_cases
 from answerkey.cli.output import COUNT, done, json_option, print_result
 from answerkey.cli.run_folder import RUN
 from answerkey.reports.headline import corrected_line
-from answerkey.reports.rows import read_outcomes_at, read_rows
+from answerkey.runs.store import open_reader
+from answerkey.runs.stored_table import read_table
 from answerkey.text import excerpt
 
 
@@ -52,21 +53,25 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     Example:
       answerkey label-next results/support-bot_20260102_030405 --count 20
     """
-    rows = read_rows(run)
+    reader = open_reader(run)
+    table = read_table(reader)
+    ids = table.id.tolist()
+    passes = table.passed.tolist()
+    quality = [table.number("quality", row) for row in range(len(table))]
     labelled = all_labels(run, labels)
-    places = {n: labelled[case] for n, case in enumerate(rows.id) if case in labelled}
-    order = list(islice(label_order(rows.quality, rows.passed, places), count))
+    places = {n: labelled[case] for n, case in enumerate(ids) if case in labelled}
+    order = list(islice(label_order(quality, passes, places), count))
     next_cases = [
         _NextCase(
-            id=rows.id[n],
-            question=rows.question[n],
+            id=ids[n],
+            question=excerpt(outcome.case.question),
             answer=excerpt(outcome.response.answer or outcome.response.error or ""),
-            passed=rows.passed[n],
-            score=rows.score[n],
+            passed=passes[n],
+            score=table.number("score", n),
         )
-        for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True)
+        for n, outcome in zip(order, reader.at(table.n[order].tolist()), strict=True)
     ]
-    rate = rate_of_cases(rows.id, rows.quality, rows.passed, labelled)
+    rate = rate_of_cases(ids, quality, passes, labelled)
     record = {
         "labels": len(places),
         "corrected": asdict(rate) if rate else None,
@@ -79,5 +84,5 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     lines = [case.line for case in next_cases]
     print_result(record, "\n".join([*lines, corrected]), as_json)
     done(
-        f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`"
+        f"{len(places)} of {len(table)} cases are labelled; label these with `answerkey view --label {run}`"
     )

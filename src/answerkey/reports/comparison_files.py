@@ -19,9 +19,9 @@ from answerkey.reports.comparison import (
 )
 from answerkey.reports.comparison_charts import comparison_charts
 from answerkey.reports.plots import can_draw, write_plots
-from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.reports.word_marks import word_diff
-from answerkey.runs.store import is_run
+from answerkey.runs.case_list import CaseFilter, list_positions
+from answerkey.runs.store import is_run, open_reader
 from answerkey.text import excerpt
 
 
@@ -73,8 +73,11 @@ def _with_answers(comparison: Comparison, moves: Sequence[CaseChange]) -> list[S
 def _answer_of(run: Path, case: str) -> str:
     """The beginning of the answer; empty for a run that is gone."""
     # The other run may have been moved or deleted since.
-    rows = read_rows(run) if is_run(run) else Rows()
-    if case not in rows.id:
+    if not is_run(run):
         return ""
-    response = read_outcome(run, rows, rows.id.index(case)).response
-    return excerpt(response.answer or response.error or "")
+    reader = open_reader(run)
+    positions = list_positions(reader, CaseFilter(ids=(case,), sort="order"), 1)
+    for outcome in reader.at(positions):
+        response = outcome.response
+        return excerpt(response.answer or response.error or "")
+    return ""

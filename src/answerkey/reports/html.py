@@ -11,7 +11,6 @@ from answerkey.reports.case_details import describe_case
 from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
 from answerkey.reports.page import render_page
-from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.variants import COLUMNS, variant_notes, variant_rows
 from answerkey.robustness.record import read_variants
@@ -19,6 +18,7 @@ from answerkey.runs.case_list import CaseFilter, list_positions
 from answerkey.runs.failure_groups import group_lines
 from answerkey.runs.store import open_reader, profile_of
 from answerkey.runs.summary import Summary
+from answerkey.runs.table import RunTable
 
 MOST_CASES = 200
 _MOST_GROUPS = 8
@@ -36,15 +36,16 @@ _LINKED_FILES = (
 )
 
 
-def write_run_page(folder: Path, summary: Summary) -> None:
+def write_run_page(folder: Path, summary: Summary, table: RunTable) -> None:
     """Write report.html, with links to the other files of the folder."""
     files = [name for name in _LINKED_FILES if (folder / name).is_file()]
-    write_file(folder / "report.html", run_page_html(folder, summary, files))
+    write_file(folder / "report.html", run_page_html(folder, summary, table, files))
 
 
-def run_page_html(folder: Path, summary: Summary, files: Sequence[str] = ()) -> str:
+def run_page_html(
+    folder: Path, summary: Summary, table: RunTable, files: Sequence[str] = ()
+) -> str:
     """The run as one page; `files` are beside it and get a link."""
-    rows = read_rows(folder)
     profile = profile_of(folder)
     reader = open_reader(folder)
     worst = list(reader.at(list_positions(reader, CaseFilter(sort="worst"), MOST_CASES)))
@@ -52,12 +53,12 @@ def run_page_html(folder: Path, summary: Summary, files: Sequence[str] = ()) -> 
     variants = read_variants(folder)
     return render_page(
         "report.html",
-        run_charts(summary, rows, profile),
+        run_charts(summary, table, profile),
         s=summary.to_json(),
         card=card_lines(summary.judge) if summary.judge else [],
         cases=cases,
         files=list(files),
-        total=len(rows),
+        total=len(table),
         group_lines=group_lines(summary.failures[:_MOST_GROUPS]),
         statuses=sorted({outcome.verdict.status for outcome in worst}),
         weighed=weighed_criteria(profile),

@@ -35,7 +35,7 @@ def draw_png(spec: Spec) -> bytes:
 def write_plots(folder: Path, charts: Mapping[str, Spec]) -> list[Path]:
     """One PNG per chart in `folder`; older PNG files there are removed. Returns the paths.
 
-    >>> write_plots(run / "plots", run_charts(summary, rows, profile))      # doctest: +SKIP
+    >>> write_plots(run / "plots", run_charts(summary, table, profile))     # doctest: +SKIP
     """
     # All are drawn before anything is removed: a failure leaves the old files.
     images = {folder / f"{chart}.png": draw_png(spec) for chart, spec in charts.items()}

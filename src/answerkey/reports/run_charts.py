@@ -10,12 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from answerkey.percentages import format_percent
 from answerkey.reports.chart_style import Spec, add_title, load_chart, scale_of
 from answerkey.reports.numbers import counted_cases
-from answerkey.reports.rows import Rows
 from answerkey.runs.figures import Figures, MetricMean, Times
 from answerkey.runs.summary import Summary
+from answerkey.runs.table import RunTable
 from answerkey.text import short_label
 from answerkey.types import Profile
 
@@ -26,7 +28,7 @@ _OTHER_STATUSES = ("ERROR", "UNSCORED", "SCORED")
 _BINS = 20
 
 
-def run_charts(summary: Summary, rows: Rows, profile: Profile | None) -> dict[str, Spec]:
+def run_charts(summary: Summary, table: RunTable, profile: Profile | None) -> dict[str, Spec]:
     """Every chart that the run has data for, by the name of its file.
 
     The order puts charts of about the same height side by side.
@@ -34,9 +36,9 @@ def run_charts(summary: Summary, rows: Rows, profile: Profile | None) -> dict[st
     charts = {
         "bands": _band_chart(summary),
         "pass_rate_by_route": _group_chart("Pass rate by route", summary.by_route),
-        "score_distribution": _score_chart(rows, profile),
-        "response_times": _time_chart(summary.figures.response_time, rows.seconds),
-        "metric_distributions": _metric_chart(summary.figures.average_scores, rows, profile),
+        "score_distribution": _score_chart(table, profile),
+        "response_times": _time_chart(summary.figures.response_time, table.times.tolist()),
+        "metric_distributions": _metric_chart(summary.figures.average_scores, table, profile),
         "route_confusion": _confusion_chart(summary.route_confusion),
         "pass_rate_by_type": _group_chart("Pass rate by type", summary.by_type),
     }
@@ -113,13 +115,14 @@ def _confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
     return add_title("Routes", spec, f"{right:,} of {total:,} took the expected route")
 
 
-def _score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
+def _score_chart(table: RunTable, profile: Profile | None) -> Spec | None:
     """The distribution of the value that is compared with the pass mark, coloured by status."""
-    measured = [n for n, quality in enumerate(rows.quality) if quality is not None]
-    if profile is None or not measured:
+    measured = table.select(np.flatnonzero(~np.isnan(table.quality)))
+    if profile is None or not len(measured):
         return None
     step = profile.scale / _BINS
-    counts = Counter((_bin_of(rows.quality[n] or 0.0, step), rows.status[n]) for n in measured)
+    bins = (_bin_of(value, step) for value in measured.quality.tolist())
+    counts = Counter(zip(bins, measured.status.tolist(), strict=True))
     statuses = list(dict.fromkeys(band.status for band in profile.rules.bands))
     statuses += sorted({status for _, status in counts} - set(statuses))
     values: list[Spec] = []
@@ -130,7 +133,7 @@ def _score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
         measure = "quality"
     else:
         measure = "score"
-    marks = _pass_marks(rows, profile)
+    marks = _pass_marks(table, profile)
     spec = load_chart(
         "scores",
         values=values,
@@ -141,16 +144,16 @@ def _score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
         pass_marks=_places(marks),
     )
     cases = f"{len(measured):,} cases"
-    if len(measured) < len(rows):
-        cases = f"{len(measured):,} of {len(rows):,} cases"
+    if len(measured) < len(table):
+        cases = f"{len(measured):,} of {len(table):,} cases"
     subtitle = f"{cases}; dashed: pass mark {', '.join(marks.values())}"
     return add_title(f"Distribution of {measure}", spec, subtitle)
 
 
-def _pass_marks(rows: Rows, profile: Profile) -> dict[float, str]:
+def _pass_marks(table: RunTable, profile: Profile) -> dict[float, str]:
     """Each pass mark used in this run; with the routes it is for, if there are several."""
     marks: dict[float, dict[str, None]] = {}
-    for route in dict.fromkeys(rows.route):
+    for route in dict.fromkeys(table.route.tolist()):
         rules = profile.rules_for(route)
         names = [group for group, other in profile.group_rules.items() if other is rules]
         group = names[0] if names else "others"
@@ -161,7 +164,7 @@ def _pass_marks(rows: Rows, profile: Profile) -> dict[float, str]:
 
 
 def _metric_chart(
-    averages: Mapping[str, MetricMean], rows: Rows, profile: Profile | None
+    averages: Mapping[str, MetricMean], table: RunTable, profile: Profile | None
 ) -> Spec | None:
     """One strip per metric: the distribution from 0 to its maximum, with mean and interval."""
     if profile:
@@ -170,8 +173,8 @@ def _metric_chart(
         maxima = {}
     strips: list[Spec] = []
     means: list[Spec] = []
-    for metric, column in rows.metrics.items():
-        values = [value for value in column if isinstance(value, (int, float))]
+    for metric, column in table.metrics.items():
+        values = column.values[~np.isnan(column.values)].tolist()
         maximum = maxima.get(metric, 1.0)
         # A descriptor such as a length or a time has no common range.
         if not values or min(values) < 0 or max(values) > maximum:
@@ -207,9 +210,9 @@ def _mean_mark(label: str, average: MetricMean, mean: float, maximum: float) -> 
     }
 
 
-def _time_chart(times: Times, seconds: Sequence[float | None]) -> Spec | None:
+def _time_chart(times: Times, seconds: Sequence[float]) -> Spec | None:
     """Response times in bins up to the 99th percentile; the last bin counts the slower ones."""
-    measured = sorted(value for value in seconds if value is not None)
+    measured = sorted(seconds)
     if len(measured) < 2 or measured[-1] <= 0:
         return None
     # One answer that took a minute would press all others into the first bin.
@@ -233,7 +236,7 @@ def _time_chart(times: Times, seconds: Sequence[float | None]) -> Spec | None:
         percentiles=_places(percentiles),
     )
     figures = ", ".join(f"{key} {value:.3g} {unit}" for key, value in shown.items())
-    subtitle = f"{figures} over {len(measured):,} cases; dashed: p50 and p95"
+    subtitle = f"{figures} over {len(measured):,} answers; dashed: p50 and p95"
     return add_title("Response time", spec, subtitle)
 
 

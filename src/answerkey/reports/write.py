@@ -15,7 +15,6 @@ from answerkey.reports.failures import FailureCounts, write_failures
 from answerkey.reports.markdown import markdown_report
 from answerkey.reports.plots import write_plots
 from answerkey.reports.row_files import ReadRun, gate_results, write_row_files
-from answerkey.reports.rows import read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import text_report
 from answerkey.robustness.record import VariantsRecord, read_variants
@@ -77,9 +76,9 @@ def write_reports(
     if with_page:
         from answerkey.reports.html import write_run_page  # the templates take a moment to load
 
-        write_run_page(folder, summary)
+        write_run_page(folder, summary, read.summary.table)
     if charts:
-        write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile))
+        write_plots(folder / "plots", run_charts(summary, read.summary.table, profile))
     return summary
 
 

@@ -72,7 +72,7 @@ def case_row(
     case = outcome.case
     response = outcome.response
     verdict = outcome.verdict
-    error, error_kind = _error(outcome)
+    has_error = verdict.status == Status.ERROR
     return CaseRow(
         n=n,
         id=case.id,
@@ -92,8 +92,8 @@ def case_row(
         reason=verdict.kind or _reason(outcome, scale),
         kind=verdict.kind,
         cause=verdict.cause,
-        error=error,
-        error_kind=error_kind,
+        error=_error_line(verdict) if has_error else None,
+        error_kind=error_kind(outcome) if has_error else None,
         cluster=cluster_of(case, cluster_column or None),
         attempts=len(outcome.attempts),
         attempts_passed=sum(attempt.verdict.passed for attempt in outcome.attempts),
@@ -101,21 +101,19 @@ def case_row(
     )
 
 
-def _error(outcome: Outcome) -> tuple[str | None, str | None]:
-    """The message of a case that ended in an error, and its kind, which such cases share."""
-    verdict = outcome.verdict
-    if verdict.status != Status.ERROR:
-        return None, None
-    text = verdict.justification.split("\n")[0][:_LONGEST_ERROR]
+def error_kind(outcome: Outcome) -> str:
+    """What cases with the same error share: its name, or the message without what is of this case."""
     response = outcome.response
     if response.error is not None and response.error_name:
-        return text, f"No response: {response.error_name}"
-    # Without a name of the error: the message without what is specific to the case.
+        return f"No response: {response.error_name}"
+    message = _error_line(outcome.verdict)
     if outcome.case.id:
-        shared = text.replace(outcome.case.id, "…")
-    else:
-        shared = text
-    return text, _QUOTED.sub("…", shared)
+        message = message.replace(outcome.case.id, "…")
+    return _QUOTED.sub("…", message)
+
+
+def _error_line(verdict: Verdict) -> str:
+    return verdict.justification.split("\n")[0][:_LONGEST_ERROR]
 
 
 def _reason(outcome: Outcome, scale: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Iterable
@@ -11,9 +10,8 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePath
 
 from answerkey.config.tables import ExecutionTable
+from answerkey.runs.case_row import error_kind
 from answerkey.types import Case, Outcome, Status
-
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,6 @@ class Options:
     accept_changes: bool = False
     stop_on_fail: bool = False
     debug: bool = False  # stores the inner values of metrics too
-    in_memory: bool = False
     cluster: Cluster | None = None
 
 
@@ -174,7 +171,7 @@ class ErrorStreak:
             self._error = ""
             self._count = 0
             return ""
-        error = _shared_error(outcome)
+        error = error_kind(outcome)
         # Errors of different kinds in turn are no streak.
         self._count = self._count + 1 if error == self._error else 1
         self._error = error
@@ -187,15 +184,6 @@ class ErrorStreak:
             message = outcome.response.error
             fix = "fix the target, then run again with --resume"
         return f"{self._count} times in a row: {message}; {fix}"
-
-
-def _shared_error(outcome: Outcome) -> str:
-    """The error without what is specific to the case: its id and anything in quotes."""
-    response = outcome.response
-    if response.error is not None and response.error_name:
-        return response.error_name
-    message = response.error or outcome.verdict.justification
-    return _QUOTED.sub("…", message.replace(outcome.case.id, "…"))
 
 
 @dataclass(frozen=True, slots=True)

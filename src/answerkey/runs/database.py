@@ -58,6 +58,13 @@ def create_tables(connection: sqlite3.Connection) -> None:
     connection.executescript(f"BEGIN IMMEDIATE;{schema_text()}{facts}COMMIT;")
 
 
+def temporary_database() -> sqlite3.Connection:
+    """A database without a name: in memory as long as it is small."""
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    create_tables(connection)
+    return connection
+
+
 @cache
 def schema_text() -> str:
     """schema.sql, which documents every column."""

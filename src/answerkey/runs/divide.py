@@ -29,9 +29,7 @@ def open_pool(prepared: Prepared, options: Options, answers: int, watch: Watch) 
     from answerkey.runs.process_pool import ProcessPool
     from answerkey.runs.shard_worker import ShardTask
 
-    # A run in memory keeps all details, as it would without shards.
-    debug = options.debug or options.in_memory
-    return ProcessPool(count, ShardTask(prepared.suite, live=False, debug=debug))
+    return ProcessPool(count, ShardTask(prepared.suite, live=False, debug=options.debug))
 
 
 def _count_processes(prepared: Prepared, answers: int) -> int:

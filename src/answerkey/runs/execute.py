@@ -51,13 +51,18 @@ class _Execution:
     watch: Watch
     stop: Stop
     store: FolderStore | MemoryStore
-    budget: Budget
-    streak: ErrorStreak = field(default_factory=ErrorStreak)
+    budget: Budget = field(init=False)
+    streak: ErrorStreak = field(init=False)
     failures: Counter[int] = field(default_factory=Counter[int])  # by position of the case
     stopped: list[tuple[int, Outcome]] = field(default_factory=list[tuple[int, Outcome]])
     asked: int = 0
     errors: int = 0
     failed: int = 0
+
+    def __post_init__(self) -> None:
+        settings = self.prepared.suite.run
+        self.budget = Budget(settings)
+        self.streak = ErrorStreak(settings.max_equal_errors)
 
     @property
     def stops_on_fail(self) -> bool:
@@ -110,23 +115,18 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
         prepared, options = still_stopping(prepared, options, begun)
         watch.start(prepared.answers, begun.state.count(Progress.FINISHED))
         watch.earlier(finished_before(folder, begun.state))
-        with closing(_open_store(folder, begun, options)) as store:
+        with closing(
+            FolderStore(folder, begun.manifest, begun.state, debug=options.debug)
+        ) as store:
             if store.note:
                 watch.note(store.note)
-            execution = _Execution(
-                prepared, begun.manifest, options, watch, stop, store, Budget(suite.run)
-            )
-            execution.streak = ErrorStreak(suite.run.max_equal_errors)
+            execution = _Execution(prepared, begun.manifest, options, watch, stop, store)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _describe_end(execution, folder)
         write_manifest(
             folder, with_record_counts(folder, replace(begun.manifest, partial=finished.partial))
         )
         return finished
-
-
-def _open_store(folder: Path, begun: Resumed, options: Options) -> FolderStore:
-    return FolderStore(folder, begun.manifest, begun.state, debug=options.debug)
 
 
 def run_in_memory(
@@ -136,16 +136,9 @@ def run_in_memory(
     watch = watch or Watch()
     store = MemoryStore(prepared.repeats)
     watch.start(prepared.answers, 0)
-    execution = _Execution(
-        prepared,
-        None,
-        Options(in_memory=True),
-        watch,
-        Stop() if stop is None else stop,
-        store,
-        Budget(prepared.suite.run),
-    )
-    execution.streak = ErrorStreak(prepared.suite.run.max_equal_errors)
+    stop = Stop() if stop is None else stop
+    # With all details, which nobody could look up later.
+    execution = _Execution(prepared, None, Options(debug=True), watch, stop, store)
     _execute(execution, prepared.attempts())
     return store, _describe_end(execution, Path())
 

@@ -26,6 +26,7 @@ from answerkey.runs.manifest import (
 )
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
+from answerkey.runs.repair import prepare_resume
 from answerkey.runs.shards import take_over_shards
 from answerkey.runs.source_commit import source_commit
 from answerkey.runs.started_by import starter_name
@@ -33,7 +34,6 @@ from answerkey.runs.state import Progress, RunState
 from answerkey.runs.store import (
     FolderStore,
     open_reader,
-    prepare_resume,
     read_manifest,
     with_record_counts,
 )

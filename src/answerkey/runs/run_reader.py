@@ -30,6 +30,8 @@ _OUTCOMES = (
     "SELECT place, case_json, response_json, scored_json, stage"
     " FROM answers LEFT JOIN verdicts USING (place)"
 )
+# Without the verdicts: a damaged one must not hide its answer.
+_ANSWERS = "SELECT place, case_json, response_json, NULL, NULL FROM answers"
 
 
 class RunReader:
@@ -107,7 +109,7 @@ class RunReader:
     def stored_cases(self) -> dict[str, tuple[int, str]]:
         """The cases by id: the place of an answer, and a hash of the case."""
         stored: dict[str, tuple[int, str]] = {}
-        for place, case, *_ in self._rows():
+        for place, case, *_ in self._rows(_ANSWERS):
             content = self._decode(case, dict[str, Any], place)
             stored[str(content.get("id"))] = place, digest_of(content)
         return stored
@@ -127,7 +129,7 @@ class RunReader:
         self, *, unscored: bool = False, stopped: bool = False
     ) -> Iterator[NumberedOutcome]:
         """As `numbered_outcomes`, with an outcome per answer."""
-        for row in self._rows():
+        for row in self._rows(_OUTCOMES):
             stage = row[4]
             is_scored = stage is not None and (stopped or stage != Stage.STOPPED)
             if unscored or is_scored:
@@ -161,26 +163,10 @@ class RunReader:
         )
         return [(self._outcome(row), row[4]) for row in rows]
 
-    def scored_attempt(self, place: int) -> tuple[Outcome, bool] | None:
-        """The outcome of one answer with a verdict, and whether the run stopped at it."""
-        rows = self.query(f"{_OUTCOMES} WHERE place = ? AND stage IS NOT NULL", (place,))
-        if rows:
-            return (self._outcome(rows[0]), rows[0][4] == Stage.STOPPED)
-        return None
-
-    def answer(self, place: int) -> list[Answered]:
-        """One answer, read without its verdict; empty where there is none."""
-        rows = self.query(
-            "SELECT place, case_json, response_json, NULL, NULL FROM answers WHERE place = ?",
-            (place,),
-        )
-        outcomes = [(row[0], self._outcome(row)) for row in rows]
-        return [(at, outcome.case, outcome.response) for at, outcome in outcomes]
-
     def answers(self, places: Iterable[int] | None = None) -> Iterator[Answered]:
         """The newest answers, all or some of them."""
         if places is None:
-            rows = self._rows()
+            rows = self._rows(_ANSWERS)
         else:
             rows = self._rows_at(places)
         for row in rows:
@@ -189,17 +175,20 @@ class RunReader:
 
     def last_scored(self, count: int) -> list[Outcome]:
         """The answers that were scored last, the latest one at the end."""
-        rows = self.query("SELECT place FROM verdicts ORDER BY number DESC LIMIT ?", (count,))
-        outcomes = [self.attempt(place) for (place,) in reversed(rows)]
-        return [outcome for outcome in outcomes if outcome is not None]
+        rows = self.query(
+            f"{_OUTCOMES} WHERE place IN"
+            " (SELECT place FROM verdicts ORDER BY number DESC LIMIT ?) ORDER BY number",
+            (count,),
+        )
+        return [self._outcome(row) for row in rows]
 
     def first_stopped(self) -> Outcome | None:
         """The first case that stop-on-fail stopped at, unless it was asked again since."""
-        rows = self.query("SELECT min(place) FROM verdicts WHERE stage = ?", (Stage.STOPPED,))
-        place = rows[0][0]
-        if place is None:
-            return None
-        return self.attempt(place)
+        rows = self.query(
+            f"{_OUTCOMES} WHERE place = (SELECT min(place) FROM verdicts WHERE stage = ?)",
+            (Stage.STOPPED,),
+        )
+        return self._outcome(rows[0]) if rows else None
 
     def verdicts_since(self, number: int) -> list[tuple[int, int, str, str, bool, float | None]]:
         """Number, place, id, status, passed and score of each verdict written after `number`."""
@@ -222,18 +211,18 @@ class RunReader:
     def count_answers(self) -> int:
         return self._count("SELECT count(*) FROM answers")
 
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, select: str) -> Iterator[tuple[Any, ...]]:
         # By the last place and not by OFFSET, which would read all rows before it again.
         last = -1
         while rows := self.query(
-            f"{_OUTCOMES} WHERE place > ? ORDER BY place LIMIT {_AT_ONCE}", (last,)
+            f"{select} WHERE place > ? ORDER BY place LIMIT {_AT_ONCE}", (last,)
         ):
             yield from rows
             last = rows[-1][0]
 
     def _rows_at(self, places: Iterable[int]) -> Iterator[tuple[Any, ...]]:
         for place in places:
-            yield from self.query(f"{_OUTCOMES} WHERE place = ?", (place,))
+            yield from self.query(f"{_ANSWERS} WHERE place = ?", (place,))
 
     def _outcome(self, row: tuple[Any, ...]) -> Outcome:
         place, case, response, scored, _ = row

@@ -23,8 +23,9 @@ from answerkey.runs.ask import Numbered
 from answerkey.runs.control import GroupCounts, Stop
 from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.records import to_json
+from answerkey.runs.repair import prepare_resume
 from answerkey.runs.state import Progress, RunState
-from answerkey.runs.store import FolderStore, is_run, lock_run, prepare_resume
+from answerkey.runs.store import FolderStore, is_run, lock_run
 from answerkey.types import Case
 
 SHARDS = "shards"

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -26,11 +23,11 @@ from answerkey.runs.database import (
     DATABASE,
     DamagedDatabase,
     close_written,
-    create_tables,
     is_network_folder,
     naming_file,
     open_to_read,
     open_to_write,
+    temporary_database,
 )
 from answerkey.runs.format1 import PARTS, RESPONSES, SCORES, import_run, is_format1
 from answerkey.runs.manifest import (
@@ -40,14 +37,13 @@ from answerkey.runs.manifest import (
     stored_in,
     stored_manifest,
 )
+from answerkey.runs.repair import copy_readable, is_damaged
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.run_writer import RowRules, RunWriter, Scored, mark_finished
-from answerkey.runs.salvage import MOST_CHECKED, is_damaged, salvage
 from answerkey.runs.state import Progress, RunState
 from answerkey.types import Outcome, Profile
 
 LOCK = "run.lock"
-_REPAIRED = f"repaired.{DATABASE}"  # complete; a kill may leave it before it is put in place
 _FILES = (MANIFEST, DATABASE, f"{DATABASE}-wal", RESPONSES, SCORES, PARTS)
 
 
@@ -301,17 +297,17 @@ def _open_reader(folder: Path, state: str) -> RunReader:
     if is_format1(folder):
         with stored_in(folder):
             rules = RowRules.of_manifest(manifest)
-        connection = _temporary_database()
+        connection = temporary_database()
         writer = RunWriter(connection, rules)
         records = import_run(folder, connection, writer)
         return _OwnReader(connection, rules.repeats, path, records or None)
     if not path.exists():
-        return _OwnReader(_temporary_database(), manifest.repeats, path)
+        return _OwnReader(temporary_database(), manifest.repeats, path)
     connection = open_to_read(folder)
     # A run that is still written changes all the time; SQLite takes care of that file.
     is_closed = not path.with_name(f"{DATABASE}-wal").exists()
-    if is_closed and path.stat().st_size <= MOST_CHECKED and _is_damaged(folder, state):
-        return _OwnReader(_salvage_copy(connection, manifest), manifest.repeats, path)
+    if is_closed and _is_damaged(folder, state):
+        connection = copy_readable(connection, manifest)
     return _OwnReader(connection, manifest.repeats, path)
 
 
@@ -319,78 +315,7 @@ def _open_reader(folder: Path, state: str) -> RunReader:
 @lru_cache(maxsize=512)
 def _is_damaged(folder: Path, state: str) -> bool:
     with closing(open_to_read(folder)) as connection:
-        return is_damaged(connection, stored_manifest(folder).repeats)
-
-
-def _temporary_database() -> sqlite3.Connection:
-    """A database without a name: in memory as long as it is small."""
-    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    create_tables(connection)
-    return connection
-
-
-def _salvage_copy(connection: sqlite3.Connection, manifest: Manifest) -> sqlite3.Connection:
-    copy = _temporary_database()
-    rules = RowRules.of_manifest(manifest)
-    salvage(connection, _all_places(manifest), RunWriter(copy, rules))
-    connection.close()
-    return copy
-
-
-def _all_places(manifest: Manifest) -> range:
-    """The places that answers of a run may have."""
-    recorded = (manifest.records or {}).get("answers", 0)
-    # A resumed run may keep the positions of cases that are gone: twice as many are plenty.
-    return range(2 * max(recorded, (manifest.count or 0) * manifest.repeats.times))
-
-
-def prepare_resume(folder: Path, places: Iterable[int] | None = None) -> RunState:
-    """The state of a run to resume; a damaged database is replaced with what can be read of it.
-
-    `places` are those of its answers, if they do not begin with 0.
-    """
-    path = folder / DATABASE
-    if (folder / _REPAIRED).exists():
-        _put_repaired_in_place(folder)
-    if not path.exists():
-        return RunState()
-    try:
-        with closing(open_to_read(folder)) as connection:
-            repeats = stored_manifest(folder).repeats
-            if path.stat().st_size <= MOST_CHECKED and is_damaged(connection, repeats):
-                raise DamagedDatabase(path, "its structure is damaged")
-            return RunReader(connection, repeats, path).read_state()
-    except DamagedDatabase:
-        return _repair(folder, places)
-
-
-def _put_repaired_in_place(folder: Path) -> None:
-    """Replace a damaged database with its repaired copy; a kill leaves the copy for the next try."""
-    damaged = folder / f"damaged.{DATABASE}"
-    if not damaged.exists():  # kept: somebody may recover more
-        shutil.copyfile(folder / DATABASE, damaged)
-    # Before the file has its name: SQLite would apply the old write-ahead file to it.
-    for name in (f"{DATABASE}-wal", f"{DATABASE}-shm"):
-        (folder / name).unlink(missing_ok=True)
-    os.replace(folder / _REPAIRED, folder / DATABASE)
-
-
-def _repair(folder: Path, places: Iterable[int] | None) -> RunState:
-    manifest = stored_manifest(folder)
-    rescued = folder / f".{DATABASE}.repaired"
-    # A kill may have left a half-written copy.
-    with suppress(FileNotFoundError):
-        rescued.unlink()
-    rules = RowRules.of_manifest(manifest)
-    with closing(sqlite3.connect(rescued, isolation_level=None)) as target:
-        create_tables(target)
-        # A file that can't even be opened leaves an empty database: its cases are asked again.
-        with suppress(StorageError), closing(open_to_read(folder)) as source:
-            salvage(source, places or _all_places(manifest), RunWriter(target, rules))
-        state = RunReader(target, rules.repeats, rescued).read_state()
-    os.replace(rescued, folder / _REPAIRED)
-    _put_repaired_in_place(folder)
-    return state
+        return is_damaged(folder / DATABASE, connection, stored_manifest(folder).repeats)
 
 
 def store_labels(folder: Path, labels: Mapping[str, float]) -> None:
@@ -404,13 +329,3 @@ def store_labels(folder: Path, labels: Mapping[str, float]) -> None:
         closing(FolderStore(folder, stored_manifest(folder))) as store,
     ):
         store.replace_labels(labels.items())
-
-
-def last_asked(folder: Path, count: int) -> list[Outcome]:
-    """The answers that were scored last, as outcomes, the latest one at the end."""
-    return open_reader(folder).last_scored(count)
-
-
-def last_stop(folder: Path) -> Outcome | None:
-    """The case that stop-on-fail stopped at last, unless it passed since."""
-    return open_reader(folder).first_stopped()

@@ -25,8 +25,8 @@ _TEXTS = ("id", "type", "source_file", "route", "expected_route", "status", "ban
 _NUMBERS = ("score", "quality")
 _FLAGS = ("answered", "passed")
 _WHOLE = ("n", "attempts", "attempts_passed")
-_CASE_COLUMNS = (*_TEXTS, *_NUMBERS, *_FLAGS, *_WHOLE)
-_KINDS: dict[str, type] = {
+CASE_COLUMNS = (*_TEXTS, *_NUMBERS, *_FLAGS, *_WHOLE)
+KINDS: dict[str, type] = {
     **dict.fromkeys(_TEXTS, object),
     **dict.fromkeys(_NUMBERS, float),
     **dict.fromkeys(_FLAGS, bool),
@@ -105,7 +105,7 @@ class RunTable:
         time_rows = places[self.time_rows]
         kept = time_rows >= 0
         return RunTable(
-            **{name: getattr(self, name)[rows] for name in _CASE_COLUMNS},
+            **{name: getattr(self, name)[rows] for name in CASE_COLUMNS},
             times=self.times[kept],
             time_rows=time_rows[kept],
             metrics={name: column.select(rows) for name, column in self.metrics.items()},
@@ -190,7 +190,7 @@ class TableBuilder:
     def __init__(self, *, scale: float = 1.0, cluster_column: str = "") -> None:
         self._scale = scale
         self._cluster_column = cluster_column
-        self._columns = {name: _Column(kind) for name, kind in _KINDS.items()}
+        self._columns = {name: _Column(kind) for name, kind in KINDS.items()}
         self._metrics: dict[str, _MetricCells] = {}
         self._texts: dict[str, str] = {}
 
@@ -220,7 +220,7 @@ class TableBuilder:
             cells.add(score)
 
     def _add_row(self, row: CaseRow) -> None:
-        for name in _CASE_COLUMNS:
+        for name in CASE_COLUMNS:
             cell = getattr(row, name)
             if cell is None and name in _NUMBERS:
                 cell = nan

@@ -12,7 +12,7 @@ from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.filters import weighed_criteria
 from answerkey.reports.headline import figure_notes
-from answerkey.reports.rows import Rows, read_rows, read_rows_at
+from answerkey.reports.rows import Rows, read_rows_at
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.variants import COLUMNS, variant_notes, variant_rows
 from answerkey.reports.word_marks import marked_answer
@@ -20,6 +20,7 @@ from answerkey.robustness.record import read_variants
 from answerkey.runs.case_list import count_cases, places_of
 from answerkey.runs.manifest import Manifest
 from answerkey.runs.store import open_reader, profile_of, read_manifest
+from answerkey.runs.stored_table import read_table
 from answerkey.runs.summary import Summary
 from answerkey.text import excerpt, printable
 from answerkey.types import Outcome, Profile
@@ -90,7 +91,7 @@ def run_page(request: Request) -> Response:
         "tab": tab,
         "tabs": TABS,
         "summary": summary.to_json(),
-        "charts": run_charts(summary, read_rows(folder), profile) if tab == "charts" else {},
+        "charts": run_charts(summary, read_table(reader), profile) if tab == "charts" else {},
         "files": [name for name in RUN_FILES if (folder / name).is_file()],
         "labels": LABELS,
         "labelled": len(labels),

@@ -21,7 +21,7 @@ from answerkey.robustness.run import VariantReport
 from answerkey.robustness.text import variants_section
 from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
-from answerkey.runs.store import last_asked, profile_of, read_outcomes
+from answerkey.runs.store import open_reader, profile_of, read_outcomes
 from answerkey.runs.summary import Summary
 from answerkey.types import Status
 
@@ -98,7 +98,7 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
     tell = say if as_json else show
     profile = profile_of(folder)
     if asked is not None:
-        for outcome in last_asked(folder, asked):
+        for outcome in open_reader(folder).last_scored(asked):
             tell(failure_screen(outcome, profile, debug=True))
         return
     failing = (

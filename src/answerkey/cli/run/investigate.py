@@ -10,13 +10,13 @@ from answerkey.errors import EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.execute import ask_once
 from answerkey.runs.records import result_line
-from answerkey.runs.store import last_stop, profile_of
+from answerkey.runs.store import open_reader, profile_of
 from answerkey.runs.suite import Suite
 
 
 def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
     """Show the last failure in full, from the run folder alone; then ask again, if its suite can be found."""
-    stopped = last_stop(folder)
+    stopped = open_reader(folder).first_stopped()
     if stopped is None:
         say(
             f"{folder}: no failure is waiting; a run with --stop-on-fail keeps the case it stopped at"
