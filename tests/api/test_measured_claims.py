@@ -244,3 +244,17 @@ def test_without_gates_a_run_neither_passes_nor_fails() -> None:
 def test_a_case_that_no_metric_measured_says_so() -> None:
     shown = str(ak.evaluate([LUNCH], metrics=["contains"], progress=False))
     assert "lunch: nothing measured: the case has no must_contain" in shown
+
+
+def test_an_answer_without_a_statement_is_not_passed_by_its_passages() -> None:
+    rows = [
+        {
+            "question": "How many days of leave do I have?",
+            "answer": answer,
+            "contexts": ["Employees have 25 days of annual leave."],
+        }
+        for answer in ("ok", "Hello! How can I help you today?", "You have 25 days of leave.")
+    ]
+    run = ak.evaluate(rows, progress=False)
+    statuses = [outcome.verdict.status for outcome in run]
+    assert statuses == [Status.UNSCORED, Status.UNSCORED, Status.PASSED]

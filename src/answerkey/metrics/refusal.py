@@ -39,7 +39,7 @@ def refusal_metric(case: Case, response: Response) -> Score:
     family="communication",
     needs=("answer",),
     empty="0, or 1 where the bot should decline",
-    version=7,
+    version=8,  # an empty answer is no answer
 )
 def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """1 when the bot declined exactly when it should: out of scope, or a refusal is expected.
@@ -48,16 +48,20 @@ def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str,
     question's words.
     """
     should = should_decline(case)
+    if not any(character.isalnum() for character in response.answer or ""):
+        return Score(float(should), f"no answer, {_expectation(should)}")
     declined = _is_declined(response.answer or "", words["abstains"], should)
     is_unasked = declined and not should and not case.expected
     if is_unasked and _lacks_topic(case.question, response.contexts):
         return Score(1.0, "declined; the passages have few of the question's words")
     did = "declined" if declined else "answered"
+    return Score(float(declined == should), f"{did}, {_expectation(should)}")
+
+
+def _expectation(should: bool) -> str:
     if should:
-        expected = "should decline"
-    else:
-        expected = "should answer"
-    return Score(float(declined == should), f"{did}, {expected}")
+        return "should decline"
+    return "should answer"
 
 
 def _is_declined(answer: str, abstaining: Sequence[str], should: bool) -> bool:

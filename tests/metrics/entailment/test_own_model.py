@@ -117,7 +117,8 @@ def test_answers_that_claim_nothing_and_missing_passages(tiny: str) -> None:
     )
     assert declined.value is None
     assert bare.value == 0.0
-    assert empty.value == 1.0
+    assert empty.value is None
+    assert empty.error is None
 
 
 def test_a_model_is_part_of_the_setup_of_a_run(

@@ -15,6 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from answerkey.entailment.packaged import load_model
 from answerkey.metrics.grounding.groundedness import (
+    NO_STATEMENT,
     any_unsupported,
     groundedness,
     groundedness_by_words,
@@ -125,11 +126,25 @@ class TestEvidence:
 
 class TestOddInput:
     def test_nothing_to_support_and_nothing_to_support_it(self) -> None:
-        assert score("").value == 1.0
-        assert score("…!?").value == 1.0
+        assert not score("").applies
+        assert not score("…!?").applies
         assert score("It stands in Paris.", contexts=()).value == 0.0
         assert score("It stands in Paris.", contexts=("", " \n")).value == 0.0
         assert not score(None).applies
+
+    @pytest.mark.parametrize("answer", ["ok", "Sure!", "Yes.", "Hello! How can I help you today?"])
+    def test_an_answer_without_a_statement_is_not_applicable(self, answer: str) -> None:
+        made = score(answer, contexts=("Employees have 25 days of annual leave.",))
+        assert not made.applies
+        assert made.reason == NO_STATEMENT
+
+    def test_the_question_repeated_is_no_statement(self) -> None:
+        case = Case("1", "How many days of leave do I have?")
+        passages = (Passage("Employees have 25 days of annual leave."),)
+        (repeated,) = groundedness([(case, Response(case.question, passages=passages))])
+        (answered,) = groundedness([(case, Response("25 days of leave.", passages=passages))])
+        assert not repeated.applies
+        assert (answered.value or 0) > 0.5
 
     def test_a_very_long_answer_and_passage(self) -> None:
         assert 0 <= value("word " * 5_000, contexts=("word " * 5_000,)) <= 1
@@ -140,12 +155,15 @@ class TestOddInput:
         (found,) = groundedness(
             [
                 (
-                    Case("1", answer[:20]),
+                    Case("1", "What is it?"),
                     Response(answer=answer, passages=tuple(map(Passage, contexts))),
                 )
             ]
         )
-        assert found.value is not None
+        assert found.error is None
+        if found.value is None:
+            assert found.reason
+            return
         assert 0 <= found.value <= 1
         for sentence in found.details["sentences"]:
             assert 0 <= sentence["probability"] <= 1

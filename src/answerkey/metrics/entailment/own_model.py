@@ -136,7 +136,7 @@ class _Scorer:
             return Score.not_applicable("no passages retrieved")
         nothing = {"sentences": list[SentenceFinding]()}
         if not answer.sentences:
-            return Score(1.0, "the answer says nothing that needs support", details=nothing)
+            return Score.not_applicable("the answer states nothing that a passage could support")
         if not answer.passages:
             return Score(0.0, "no passage supports the answer: there is none", details=nothing)
         if self.card:

@@ -40,7 +40,7 @@ from answerkey.metrics.grounding.sentence_features import (
 )
 from answerkey.metrics.grounding.sentence_finding import SentenceFinding
 from answerkey.metrics.registry import metric
-from answerkey.text import numbers
+from answerkey.text import numbers, words
 from answerkey.types import Pair, Score
 
 EDIT_WEIGHT = (
@@ -113,7 +113,11 @@ def load_detector(by_model: bool) -> Detector:
     return Detector(coverage, from_json(written["edits"]), sentence, answer)
 
 
-_EMPTY = "1 for an answer that says nothing; 0 for one with no passage to support it; not applicable to a refusal"
+NO_STATEMENT = "the answer states nothing that a passage could support"
+_EMPTY = (
+    "not applicable to an answer without a statement, such as a greeting, and to a refusal; "
+    "0 for an answer with no passage to support it"
+)
 
 
 @metric(
@@ -123,7 +127,7 @@ _EMPTY = "1 for an answer that says nothing; 0 for one with no passage to suppor
     needs=("answer",),
     uses=("contexts", "question"),
     empty=_EMPTY,
-    version=6,
+    version=7,  # an answer without a statement is not applicable
 )
 def groundedness(
     pairs: Sequence[Pair],
@@ -148,7 +152,7 @@ def groundedness(
     needs=("answer",),
     uses=("contexts", "question"),
     empty=_EMPTY,
-    version=6,
+    version=7,
 )
 def groundedness_by_words(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """As groundedness, by words alone: ten times as fast, but blind to a fact that is changed in the same words."""
@@ -194,8 +198,9 @@ def score_sentences(answers: Sequence[ReadAnswer]) -> list[Floats]:
 def score_answer(answer: ReadAnswer, question: str, fitted: Floats) -> Score:
     if refusal(answer.text) == "full":
         return Score.not_applicable("the answer declines and claims nothing")
-    if not answer.sentences:
-        return Score(1.0, "the answer says nothing that needs support", details={"sentences": []})
+    # A 1 here would pass "ok" and "Hello!" in a profile that has passages alone to go by.
+    if not any(_states_something(answer, sentence, question) for sentence in answer.sentences):
+        return Score.not_applicable(NO_STATEMENT)
     if not answer.index.sentences:
         sentences = [_describe(answer, sentence, 1.0) for sentence in answer.sentences]
         return Score(
@@ -238,7 +243,7 @@ def _apply_rules(detector: Detector, answer: ReadAnswer, question: str, scores: 
     days = [date for text in texts for date in dates(text)]
     question_stems = content_stems(question)
     for n, sentence in enumerate(answer.sentences):
-        text = without_pointers(remove_pointers(answer.sentence_text(sentence)))
+        text = _own_words(answer, sentence)
         if _claims_nothing(text, sentence):
             # Far below every threshold, so that the curve gives 0 whatever its slope.
             scores[n] = -30.0
@@ -254,6 +259,19 @@ def _apply_rules(detector: Detector, answer: ReadAnswer, question: str, scores: 
         elif _is_contradicted(sentence):
             scores[n] = max(scores[n], least)
     return scores
+
+
+def _own_words(answer: ReadAnswer, sentence: ReadSentence) -> str:
+    """The sentence without its pointers to sources."""
+    return without_pointers(remove_pointers(answer.sentence_text(sentence)))
+
+
+def _states_something(answer: ReadAnswer, sentence: ReadSentence, question: str) -> bool:
+    """Whether the sentence says more than a frame does, and more than the question itself."""
+    text = _own_words(answer, sentence)
+    if _claims_nothing(text, sentence):
+        return False
+    return words(text) != words(question)
 
 
 def _claims_nothing(text: str, sentence: ReadSentence) -> bool:
