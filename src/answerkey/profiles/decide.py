@@ -253,11 +253,11 @@ def _describe_missing_input(
         missing.append("no passages")
     if len(missing) == 2:
         return " and ".join(missing)
-    for line in lines:
-        score = scores[line.metric]
-        if score.value is None and score.reason and line.evidence != Evidence.NEVER:
-            return score.reason
-    return " and ".join(missing) or "no criterion of the profile is applicable"
+    deciding = [scores[line.metric] for line in lines if line.evidence != Evidence.NEVER]
+    # Two metrics may lack the same input.
+    reasons = dict.fromkeys(score.reason for score in deciding if score.value is None)
+    stated = [reason for reason in reasons if reason]
+    return "; ".join(stated or missing) or "no criterion of the profile is applicable"
 
 
 def _describe_missing_calls(case: Case, response: Response) -> str:
