@@ -49,6 +49,8 @@ def main() -> None:
         "combined facts 2": list(combined_answers("long_answers_2")),
         "combined facts 3": list(combined_answers("long_answers_3", rounds=2)),
         "combined facts 4": list(combined_answers("long_answers_4", rounds=2)),
+        "combined facts 5": list(combined_answers("long_answers_5", rounds=2)),
+        "combined facts 6": list(combined_answers("long_answers_6", rounds=2)),
     }
     lines = [measure(name, graded) for name, graded in sets.items()]
     PAGE.write_text(filled(PAGE.read_text("utf-8"), {"long_answers": lines}), encoding="utf-8")
