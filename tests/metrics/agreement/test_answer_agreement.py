@@ -107,6 +107,27 @@ def test_a_letter_is_a_word(expected: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ("World Meteorological Organization", "WMO"),
+        ("UNEP", "United Nations Environment Programme"),
+        ("World Meteorological Organization", "It was founded by the WMO."),
+    ],
+)
+def test_an_abbreviation_agrees_with_the_name_that_it_stands_for(
+    expected: str, answer: str
+) -> None:
+    right, wrong = answer_agreement(
+        [
+            (Case("1", "Who publishes the report?", (expected,)), Response(text))
+            for text in (answer, "NATO")
+        ]
+    )
+    assert (right.value or 0) > 0.7
+    assert (wrong.value or 0) < 0.3
+
+
 @pytest.mark.parametrize("part", ["abc{0} ", "{0},{0}.5 ", " \n", "1 / ", "not {0} ", "(a{0} "])
 def test_long_texts_take_no_long_time(part: str) -> None:
     """Not timed: a product of both lengths would take minutes, and the suite would stop."""

@@ -40,6 +40,8 @@ MOST = 0.7
 SURELY_RULED = 0.6
 FROM = 4.0
 OVERRULED = -5.0
+# Log-odds at least, of "WMO" for "World Meteorological Organization": the trees have seen too few of these.
+ABBREVIATED = 1.5
 UNRELATED = -1.5  # log-odds at most, of an answer that shares nothing with the expected one
 LONGEST_DENIED = 6  # words of an expected answer that can be denied as a whole
 LEAST_JUNK = 40  # words
@@ -78,7 +80,7 @@ _ALIASES = re.compile(
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=14,  # of long answers, a plain sum of three terms
+    version=15,  # an abbreviation agrees with the name that it stands for
 )
 def answer_agreement(pairs: Sequence[Pair], *, pair_model: PairModel | None = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
@@ -173,6 +175,8 @@ def with_models(
         # With nothing in common, only the entailment model may call the answer right.
         if _shares_nothing(f) and not (row and row["model"] > 0):
             odds[n] = min(odds[n], UNRELATED)
+        if f["initials"] and f["by_rules"] >= 0:
+            odds[n] = max(odds[n], ABBREVIATED)
     return odds.tolist()
 
 
