@@ -20,7 +20,7 @@ from answerkey.reports.html import MOST_CASES
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import open_reader, profile_of
-from answerkey.runs.stored_table import read_table
+from answerkey.runs.stored_table import read_stored_table
 from answerkey.runs.summary import Summary
 from answerkey.types import Case, Outcome, Passage, Response, Score, Verdict
 
@@ -94,7 +94,7 @@ def test_a_page_written_elsewhere_has_no_link(tmp_path: Path) -> None:
 
 def _specs(folder: Path) -> dict[str, Any]:
     summary = Summary.of_json(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
-    return run_charts(summary, read_table(open_reader(folder)), profile_of(folder))
+    return run_charts(summary, read_stored_table(open_reader(folder)), profile_of(folder))
 
 
 def test_charts_count_every_case_once(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from answerkey.runs.database import temporary_database
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.run_reader import RunReader
 from answerkey.runs.run_writer import RowRules, RunWriter, Scored
-from answerkey.runs.stored_table import read_table
+from answerkey.runs.stored_table import read_stored_table
 from answerkey.runs.table import RunTable, table_of_run
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
@@ -61,13 +61,13 @@ def assert_equal_tables(a: RunTable, b: RunTable) -> None:
 @pytest.mark.parametrize("count", [0, 1, len(OUTCOMES)])
 def test_the_same_columns_as_of_the_outcomes(count):
     outcomes = OUTCOMES[:count]
-    assert_equal_tables(read_table(stored(outcomes)), table_of_run(outcomes))
+    assert_equal_tables(read_stored_table(stored(outcomes)), table_of_run(outcomes))
 
 
 def test_with_repeats_a_case_has_a_row_and_every_answer_a_time():
     repeats = Repeats(2, 2)
     answers = [OUTCOMES[0], OUTCOMES[0], OUTCOMES[3], OUTCOMES[1]]
-    table = read_table(stored(answers, times=2))
+    table = read_stored_table(stored(answers, times=2))
     assert table.times.tolist() == [1.0, 1.0, 3.0]
     assert table.time_rows.tolist() == [0, 0, 1]
     assert_equal_tables(
@@ -76,6 +76,6 @@ def test_with_repeats_a_case_has_a_row_and_every_answer_a_time():
 
 
 def test_an_answer_whose_case_is_not_decided_has_no_time():
-    table = read_table(stored([OUTCOMES[0]], times=2))
+    table = read_stored_table(stored([OUTCOMES[0]], times=2))
     assert len(table) == 0
     assert len(table.times) == 0

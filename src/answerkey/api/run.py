@@ -163,7 +163,7 @@ class Run:
         from answerkey.reports.html import run_page_html
         from answerkey.reports.write import write_reports
         from answerkey.runs.store import open_reader
-        from answerkey.runs.stored_table import read_table
+        from answerkey.runs.stored_table import read_stored_table
         from answerkey.runs.summary import Summary
 
         with TemporaryDirectory() as temporary:
@@ -174,7 +174,7 @@ class Run:
                 write_reports(folder, charts=False)
             summary = Summary.of_json(read_json((folder / "summary.json").read_bytes()))
             # Not a copy of report.html: its links lead to files that are not beside `path`.
-            page = run_page_html(folder, summary, read_table(open_reader(folder)))
+            page = run_page_html(folder, summary, read_stored_table(open_reader(folder)))
             try:
                 Path(path).write_text(page, encoding="utf-8")
             except OSError as error:

@@ -15,7 +15,7 @@ from answerkey.cli.output import COUNT, done, json_option, print_result
 from answerkey.cli.run_folder import RUN
 from answerkey.reports.headline import corrected_line
 from answerkey.runs.store import open_reader
-from answerkey.runs.stored_table import read_table
+from answerkey.runs.stored_table import read_stored_table
 from answerkey.text import excerpt
 
 
@@ -54,7 +54,7 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
       answerkey label-next results/support-bot_20260102_030405 --count 20
     """
     reader = open_reader(run)
-    table = read_table(reader)
+    table = read_stored_table(reader)
     ids = table.id.tolist()
     passes = table.passed.tolist()
     quality = [table.number("quality", row) for row in range(len(table))]

@@ -16,7 +16,7 @@ Positions = NDArray[np.int64]
 _SECONDS = "seconds"
 
 
-def read_table(reader: RunReader) -> RunTable:
+def read_stored_table(reader: RunReader) -> RunTable:
     """The cases of a run, also those whose answer has no verdict yet."""
     names = (*CASE_COLUMNS, _SECONDS)
     rows = reader.query(f"SELECT {', '.join(names)} FROM cases ORDER BY n")

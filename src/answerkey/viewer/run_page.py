@@ -20,7 +20,7 @@ from answerkey.robustness.record import read_variants
 from answerkey.runs.case_list import count_cases, places_of
 from answerkey.runs.manifest import Manifest
 from answerkey.runs.store import open_reader, profile_of, read_manifest
-from answerkey.runs.stored_table import read_table
+from answerkey.runs.stored_table import read_stored_table
 from answerkey.runs.summary import Summary
 from answerkey.text import excerpt, printable
 from answerkey.types import Outcome, Profile
@@ -85,13 +85,17 @@ def run_page(request: Request) -> Response:
     outcomes = list(reader.at(positions))
     rows = read_rows_at(folder, positions)
     own_columns = _own_columns(outcomes)
+    charts: dict[str, object] = {}
+    # Charts read every row, so no other tab makes them.
+    if tab == "charts":
+        charts = dict(run_charts(summary, read_stored_table(reader), profile))
     data: dict[str, object] = {
         "run": library.key(folder),
         "state": state_of(folder, manifest),
         "tab": tab,
         "tabs": TABS,
         "summary": summary.to_json(),
-        "charts": run_charts(summary, read_table(reader), profile) if tab == "charts" else {},
+        "charts": charts,
         "files": [name for name in RUN_FILES if (folder / name).is_file()],
         "labels": LABELS,
         "labelled": len(labels),
