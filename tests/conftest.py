@@ -28,11 +28,6 @@ settings.load_profile(os.environ.get("ANSWERKEY_HYPOTHESIS", "fixed"))
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups first: each runs in one process, and the longest, with the browser, must not begin last."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
-
-
 @pytest.fixture(autouse=True)
 def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = request.node.get_closest_marker("network") is not None
